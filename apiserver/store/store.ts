@@ -1,0 +1,128 @@
+/**
+ * The store contract: an ordered log of keys with one revision for everything.
+ *
+ * Guarantees, for every implementation (test/apiserver/store/contract.ts proves them):
+ *
+ * 1. **One counter.** Every successful transaction that writes gets one new revision, greater than all before it. All its
+ *    events carry that revision. Revisions never go back, not across restarts either.
+ * 2. **Compare and set.** A transaction's compares are judged against the state after every earlier transaction, those still
+ *    being committed included. Either all its writes happen or none.
+ * 3. **Acknowledged means durable.** A resolved `done` survives SIGKILL and power loss. A rejected one with
+ *    `StoreError.reason === 'UnknownOutcome'` may or may not have happened; with `'NoSpace'` it did not happen.
+ * 4. **Suffix rollback.** When a commit fails, that transaction and every later one in flight fail together; the state is that
+ *    before the first of them.
+ * 5. **Watch.** From revision R a watch yields every batch with revision > R, in order, none missed, none repeated, each
+ *    transaction's events in one batch. Nothing is published before it is durable. A start below the compacted revision is
+ *    `Compacted`. A reader that falls more than `watchBufferBytes` behind is ended with `SlowReader`, never skipped.
+ * 6. **Range at a revision** sees exactly the state at that revision; `Compacted` if that is gone, `Future` if not reached.
+ *
+ * Keys are printable ASCII paths; ranges are in byte order. Values are opaque bytes. Revisions are safe integers (2^53 writes at
+ * a million a second last 285 years). Implementations translate their engine's errors into StoreError at their own edge.
+ */
+export interface Store extends AsyncDisposable {
+  /** Identity of the data, made at first start and kept in it. */
+  readonly uid: string;
+  /** The last durable revision; 0 for a store never written. */
+  revision(): number;
+  /** The oldest revision from which ranges and watches can still be answered. */
+  compactedRevision(): number;
+  /** One key at the last durable revision. */
+  get(key: string, signal?: AbortSignal): Promise<Entry | undefined>;
+  range(query: RangeQuery, signal?: AbortSignal): Promise<RangeResult>;
+  /**
+   * Submits a transaction. Throws `StoreError` at once when it cannot be accepted (closed, lost, too large).
+   * `staged` is set when the implementation judged the compares at once and assigned the revision already; later transactions
+   * are judged as if it had happened. Without it only `done` tells.
+   */
+  txn(request: TxnRequest): StagedTxn;
+  /** Batches after `fromRevision`, until the signal aborts (ends quietly) or a StoreError ends it. */
+  watch(fromRevision: number, signal: AbortSignal): AsyncIterable<Batch>;
+  /** Forgets history before `revision`; the state at `revision` stays readable. Returns when it is forgotten. */
+  compact(revision: number, signal?: AbortSignal): Promise<void>;
+  /** Resolves, with the reason, when the store can no longer be trusted with writes (worker dead, I/O error). */
+  readonly lost: Promise<StoreError>;
+}
+
+export interface Entry {
+  readonly key: string;
+  readonly value: Uint8Array;
+  readonly modRevision: number;
+  readonly createRevision: number;
+}
+
+export interface RangeQuery {
+  /** All keys that start with this. */
+  readonly prefix: string;
+  /** Only keys after this one. */
+  readonly after?: string;
+  readonly limit?: number;
+  /** Default: the last durable revision. */
+  readonly revision?: number;
+}
+
+export interface RangeResult {
+  readonly entries: readonly Entry[];
+  /** The revision the answer is true at. */
+  readonly revision: number;
+  /** Keys beyond the limit. */
+  readonly remaining: number;
+}
+
+export interface TxnRequest {
+  /** `revision` 0 means the key must be absent. */
+  readonly compares: readonly { readonly key: string; readonly revision: number }[];
+  readonly puts: readonly { readonly key: string; readonly value: Uint8Array }[];
+  readonly deletes: readonly string[];
+}
+
+export interface StagedTxn {
+  readonly staged?: number;
+  readonly done: Promise<TxnResult>;
+}
+
+export type TxnResult =
+  | { readonly ok: true; readonly revision: number }
+  /** A compare failed: nothing was written. `found` holds the current modRevision (0 = absent) of every compared key. */
+  | { readonly ok: false; readonly found: ReadonlyMap<string, number> };
+
+/** Everything one transaction did. */
+export interface Batch {
+  readonly revision: number;
+  readonly events: readonly StoreEvent[];
+}
+
+export type StoreEvent =
+  | { readonly type: 'put'; readonly key: string; readonly value: Uint8Array; readonly created: boolean }
+  | { readonly type: 'delete'; readonly key: string };
+
+export type StoreErrorReason =
+  /** The start or range revision is compacted away. */
+  | 'Compacted'
+  /** The asked revision is beyond the store's. */
+  | 'Future'
+  /** A watcher fell too far behind. */
+  | 'SlowReader'
+  /** No space left: the write did not happen; the store goes on. */
+  | 'NoSpace'
+  /** The write may or may not have happened. */
+  | 'UnknownOutcome'
+  /** The value or transaction is over the limit. */
+  | 'TooLarge'
+  /** The data cannot be read: damaged, of a newer schema, or not ours. Nothing was changed. */
+  | 'Unreadable'
+  /** Another process has it open. */
+  | 'Busy'
+  /** Closed by its owner, or lost. */
+  | 'Closed';
+
+export class StoreError extends Error {
+  readonly reason: StoreErrorReason;
+  constructor(reason: StoreErrorReason, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = 'StoreError';
+    this.reason = reason;
+  }
+}
+
+/** Limits every implementation keeps (etcd's defaults are the smaller ones). */
+export const STORE_LIMITS = { valueBytes: 1_500_000, txnOperations: 128 } as const;

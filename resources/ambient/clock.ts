@@ -1,0 +1,16 @@
+/** Time, handed in. Every wait takes a signal; every test may own the clock. */
+export interface Clock {
+  /** Milliseconds since the Unix epoch (wall time). */
+  now(): number;
+  /** Milliseconds on a clock that never goes back; only differences mean anything. */
+  monotonic(): number;
+  /** Resolves after `ms` milliseconds; rejects with the signal's reason when it aborts first. */
+  sleep(ms: number, signal?: AbortSignal): Promise<void>;
+  /** Calls `run` once after `ms`; the returned function cancels it. The timer does not keep a process alive. */
+  after(ms: number, run: () => void): () => void;
+}
+
+/** An instant as Kubernetes writes it: RFC 3339, UTC, whole seconds. */
+export function rfc3339(ms: number): string {
+  return `${new Date(ms).toISOString().slice(0, 19)}Z`;
+}
