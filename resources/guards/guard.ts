@@ -1,0 +1,51 @@
+import type { KubeObject } from '../meta/object.ts';
+import type { WorldView } from './world.ts';
+
+/** One write, before it happens: `before` undefined = create, `after` undefined = removal. */
+export interface Change<T extends KubeObject = KubeObject> {
+  readonly before: T | undefined;
+  readonly after: T | undefined;
+  /** `status` and the like; undefined = the object itself. */
+  readonly subresource?: string;
+}
+
+/**
+ * Why a write may not happen. `Forbidden` answers 403 with `cause` as its cause reason; `Invalid` answers 422 on `field`.
+ * The message is one line with the numbers in it.
+ */
+export type Refusal =
+  | { readonly answer: 'Forbidden'; readonly cause: string; readonly message: string }
+  | {
+      readonly answer: 'Invalid';
+      readonly field: string;
+      readonly cause: 'FieldValueInvalid' | 'FieldValueForbidden';
+      readonly message: string;
+    };
+
+/**
+ * Keys in the store that writes touching one sum agree on. `bump` keys are compared and rewritten by the write; `compare` keys are only
+ * compared, so unrelated writers pass each other.
+ */
+export interface FenceKeys {
+  readonly bump: readonly string[];
+  readonly compare: readonly string[];
+}
+
+export const NO_FENCES: FenceKeys = { bump: [], compare: [] };
+
+/**
+ * A rule over more than one object. Pure: (change, world) → refusal. A write that can change a guard's answer for somebody else names the
+ * guard's fence keys, even if the guard does not judge it.
+ */
+export interface Guard<T extends KubeObject = KubeObject> {
+  readonly name: string;
+  fences(change: Change<T>, world: WorldView): FenceKeys;
+  judge(change: Change<T>, world: WorldView): Refusal | undefined;
+}
+
+export const fence = {
+  tenant: (namespace: string) => `fence/tenant/${namespace}`,
+  host: (name: string) => `fence/host/${name}`,
+  unique: (what: string) => `fence/unique/${what}`,
+  policy: 'fence/policy',
+} as const;

@@ -1,0 +1,22 @@
+import type { Host } from '../kinds/host.ts';
+import type { Image } from '../kinds/image.ts';
+import type { Namespace } from '../kinds/namespace.ts';
+import type { Policy } from '../kinds/policy.ts';
+import type { Tenant } from '../kinds/tenant.ts';
+import type { VM } from '../kinds/vm.ts';
+import type { KubeObject } from '../meta/object.ts';
+
+/** A resource by name, with the type of its objects: lets guards speak of kinds without importing them. */
+export interface Ref<T extends KubeObject> {
+  readonly group: string;
+  readonly plural: string;
+  /** Never set; carries the type. */
+  readonly object?: T;
+}
+
+export const HOSTS: Ref<Host> = { group: 'coppice.dev', plural: 'hosts' };
+export const IMAGES: Ref<Image> = { group: 'coppice.dev', plural: 'images' };
+export const POLICIES: Ref<Policy> = { group: 'coppice.dev', plural: 'policies' };
+export const TENANTS: Ref<Tenant> = { group: 'coppice.dev', plural: 'tenants' };
+export const VMS: Ref<VM> = { group: 'coppice.dev', plural: 'vms' };
+export const NAMESPACES: Ref<Namespace> = { group: '', plural: 'namespaces' };

@@ -1,0 +1,73 @@
+import type { Policy } from '../kinds/policy.ts';
+import type { VM } from '../kinds/vm.ts';
+import { parseBytes } from '../meta/quantity.ts';
+import { HOSTS, POLICIES } from './refs.ts';
+import type { WorldView } from './world.ts';
+
+/** What one VM holds of its tenant's quota. */
+export interface TenantShare {
+  readonly vms: number;
+  readonly vcpus: number;
+  readonly memoryBytes: number;
+}
+
+/** What one guest holds of its host. */
+export interface HostShare {
+  readonly guestID: string;
+  readonly namespace: string;
+  readonly microVCPUs: number;
+  readonly memoryBytes: number;
+  readonly macosGuests: number;
+}
+
+/** A guest of which nothing is left. */
+export function guestIsGone(vm: VM): boolean {
+  return vm.status?.guest?.power === 'Gone';
+}
+
+/** A guest that uses no processor and no memory: never started, or off. */
+export function guestIsOff(vm: VM): boolean {
+  const power = vm.status?.guest?.power;
+  return power === undefined || power === 'Off' || power === 'Gone';
+}
+
+/** Undefined: it holds nothing (not admitted, or its guest is gone for good). */
+export function tenantShareOf(vm: VM): TenantShare | undefined {
+  const resolved = vm.spec.resolved;
+  if (resolved === undefined || (guestIsGone(vm) && vm.metadata.deletionTimestamp !== undefined)) return undefined;
+  const active = vm.spec.power === 'Running' || !(guestIsOff(vm) || vm.status?.guest?.power === 'Paused');
+  return {
+    vms: 1,
+    vcpus: active ? resolved.vcpus : 0,
+    memoryBytes: active ? (parseBytes(resolved.memory) ?? 0) : 0,
+  };
+}
+
+/** What a bound guest holds. A paused guest keeps its memory on the host; one that is off and not wanted running holds nothing. */
+export function hostShareOf(vm: VM, world: WorldView): HostShare | undefined {
+  const resolved = vm.spec.resolved;
+  if (resolved === undefined || vm.spec.hostName === undefined) return undefined;
+  if (guestIsGone(vm) && vm.metadata.deletionTimestamp !== undefined) return undefined;
+  const wantsOff = vm.spec.power === 'Stopped' || vm.metadata.deletionTimestamp !== undefined;
+  const held = !(guestIsOff(vm) && wantsOff);
+  const host = world.get(HOSTS, undefined, vm.spec.hostName);
+  const policy = world.get(POLICIES, undefined, 'default');
+  return {
+    guestID: vm.spec.guestID ?? vm.metadata.uid,
+    namespace: vm.metadata.namespace ?? '',
+    microVCPUs: held ? microVCPUs(resolved.vcpus, vm.spec.class, flexShare(policy, host?.spec.group)) : 0,
+    memoryBytes: held ? (parseBytes(resolved.memory) ?? 0) : 0,
+    macosGuests: held && resolved.guestOS === 'macos' ? 1 : 0,
+  };
+}
+
+/** The guaranteed share in millionths of a vCPU: all of it when reserved, a fraction when flex. */
+export function microVCPUs(vcpus: number, vmClass: 'flex' | 'reserved', share: number): number {
+  return Math.ceil(vcpus * (vmClass === 'reserved' ? 1 : share) * 1_000_000);
+}
+
+/** The guaranteed part of each vCPU of a flex VM in a group: a quarter unless the policy says else. */
+export function flexShare(policy: Policy | undefined, group: string | undefined): number {
+  const text = policy?.spec.hostGroups?.find((g) => g.name === group)?.flexShare ?? '1/4';
+  return 1 / Number(text.slice(2));
+}

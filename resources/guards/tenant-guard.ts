@@ -1,0 +1,102 @@
+import type { Tenant } from '../kinds/tenant.ts';
+import type { VM } from '../kinds/vm.ts';
+import { jsonEqual } from '../meta/object.ts';
+import { parseBytes, roughBytes } from '../meta/quantity.ts';
+import { type Change, fence, type Guard, NO_FENCES, type Refusal } from './guard.ts';
+import { POLICIES, TENANTS } from './refs.ts';
+import { tenantShareOf } from './shares.ts';
+import type { WorldView } from './world.ts';
+
+/** The quota of a tenant: its own, or the policy's default; a limit that neither sets does not exist. */
+export function quotaOf(tenant: Tenant | undefined, world: WorldView): NonNullable<Tenant['spec']['quota']> {
+  return { ...world.get(POLICIES, undefined, 'default')?.spec.defaultQuota, ...tenant?.spec.quota };
+}
+
+/** Quota: judged when a VM is admitted, and when it comes to hold more than it did. */
+export const vmQuota: Guard<VM> = {
+  name: 'quota',
+  fences(change) {
+    const namespace = (change.after ?? change.before)?.metadata.namespace ?? '';
+    return grows(change) ? { bump: [fence.tenant(namespace)], compare: [fence.policy] } : NO_FENCES;
+  },
+  judge(change, world) {
+    if (!grows(change) || change.after === undefined) return undefined;
+    const namespace = change.after.metadata.namespace ?? '';
+    return exceeded(change, world, quotaOf(world.get(TENANTS, undefined, namespace), world));
+  },
+};
+
+function grows({ before, after }: Change<VM>): boolean {
+  const now = after && tenantShareOf(after);
+  if (now === undefined) return false;
+  const was = before && tenantShareOf(before);
+  return was === undefined || now.vms > was.vms || now.vcpus > was.vcpus || now.memoryBytes > was.memoryBytes;
+}
+
+function exceeded(
+  { before, after }: Change<VM>,
+  world: WorldView,
+  quota: NonNullable<Tenant['spec']['quota']>,
+): Refusal | undefined {
+  const asked = after && tenantShareOf(after);
+  if (asked === undefined || after === undefined) return undefined;
+  const use = world.tenantUse(after.metadata.namespace ?? '');
+  const own = (before && tenantShareOf(before)) ?? { vms: 0, vcpus: 0, memoryBytes: 0 };
+  const over: string[] = [];
+  const check = (
+    limit: string,
+    max: number | undefined,
+    used: number,
+    had: number,
+    wants: number,
+    show: (n: number) => string,
+  ) => {
+    if (max === undefined || wants <= had || used - had + wants <= max) return;
+    over.push(`${limit}: requested ${show(wants - had)}, used ${show(used)}, limited ${show(max)}`);
+  };
+  check('maxVMs', quota.maxVMs, use.vms, own.vms, asked.vms, String);
+  check('maxVCPUs', quota.maxVCPUs, use.vcpus, own.vcpus, asked.vcpus, String);
+  const memory = quota.maxMemory === undefined ? undefined : parseBytes(quota.maxMemory);
+  check('maxMemory', memory, use.memoryBytes, own.memoryBytes, asked.memoryBytes, roughBytes);
+  if (over.length === 0) return undefined;
+  return { answer: 'Forbidden', cause: 'QuotaExceeded', message: `exceeded quota: ${over.join('; ')}` };
+}
+
+/** A tenant's own changes that other writes are judged by. */
+export const tenantFacts: Guard<Tenant> = {
+  name: 'tenant-facts',
+  fences({ before, after }) {
+    const name = (after ?? before)?.metadata.name ?? '';
+    const ending = before?.metadata.deletionTimestamp !== after?.metadata.deletionTimestamp;
+    const same =
+      before !== undefined &&
+      jsonEqual(before.spec.quota, after?.spec.quota) &&
+      before.spec.hostGroup === after?.spec.hostGroup;
+    return same && !ending ? NO_FENCES : { bump: [fence.tenant(name)], compare: [] };
+  },
+  judge({ before, after }) {
+    const name = after?.metadata.name ?? '';
+    if (before !== undefined || !/^(default|kube-.*|coppice-.*)$/.test(name)) return undefined;
+    return {
+      answer: 'Forbidden',
+      cause: 'ReservedName',
+      message: `the name "${name}" is reserved: default, kube-* and coppice-* cannot be tenants`,
+    };
+  },
+};
+
+/** A VM may only begin in a namespace whose tenant stays. */
+export const livingTenant: Guard<VM> = {
+  name: 'living-tenant',
+  fences: () => NO_FENCES,
+  judge({ before, after }, world) {
+    if (before !== undefined || after === undefined) return undefined;
+    const tenant = world.get(TENANTS, undefined, after.metadata.namespace ?? '');
+    if (tenant?.metadata.deletionTimestamp === undefined) return undefined;
+    return {
+      answer: 'Forbidden',
+      cause: 'NamespaceTerminating',
+      message: `unable to create new content in namespace ${tenant.metadata.name} because its tenant is being deleted`,
+    };
+  },
+};

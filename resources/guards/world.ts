@@ -1,0 +1,197 @@
+import type { VM } from '../kinds/vm.ts';
+import { entry } from '../meta/map-entry.ts';
+import { type KubeObject, objectKey } from '../meta/object.ts';
+import { resourceId } from '../meta/resource-id.ts';
+import type { Ref } from './refs.ts';
+import { type HostShare, hostShareOf, type TenantShare, tenantShareOf } from './shares.ts';
+
+/** What guards, companions and placement judge by: live objects, and sums over them. Objects are shared: never change one. */
+export interface WorldView {
+  get<T extends KubeObject>(kind: Ref<T>, namespace: string | undefined, name: string): T | undefined;
+  list<T extends KubeObject>(kind: Ref<T>, namespace?: string): Iterable<T>;
+  /** What the admitted VMs of a namespace hold against its quota. */
+  tenantUse(namespace: string): TenantUse;
+  /** What the guests bound to a host hold of it. */
+  hostUse(name: string): HostUse;
+}
+
+export interface TenantUse {
+  readonly vms: number;
+  readonly vcpus: number;
+  readonly memoryBytes: number;
+}
+
+export interface HostUse {
+  readonly guests: number;
+  /** Guaranteed share, in millionths of a vCPU. */
+  readonly microVCPUs: number;
+  readonly memoryBytes: number;
+  readonly macosGuests: number;
+  /** Namespaces with a guest here. */
+  readonly namespaces: ReadonlySet<string>;
+}
+
+const NOTHING: TenantUse = { vms: 0, vcpus: 0, memoryBytes: 0 };
+
+/**
+ * The world as a set of objects with derived sums, kept up by `set`. A value laid over the committed one (`assume`) counts until the
+ * committed one catches up or it is dropped, so admissions in flight see each other.
+ *
+ * Sums are derived from live objects on every change and never stored, so they cannot drift; `recount` proves it in tests.
+ */
+export class World implements WorldView {
+  readonly #committed = new Map<string, Map<string, KubeObject>>();
+  readonly #assumed = new Map<string, Map<string, { object: KubeObject | undefined; revision: number }>>();
+  readonly #namespaced = new Map<string, Map<string, Map<string, KubeObject>>>();
+  readonly #tenants = new Map<string, Map<string, TenantShare>>();
+  readonly #hosts = new Map<string, Map<string, HostShare>>();
+
+  get<T extends KubeObject>(kind: Ref<T>, namespace: string | undefined, name: string): T | undefined {
+    return this.#current(resourceId(kind), objectKey({ name, namespace })) as T | undefined;
+  }
+
+  *list<T extends KubeObject>(kind: Ref<T>, namespace?: string): Iterable<T> {
+    const id = resourceId(kind);
+    const assumed = this.#assumed.get(id);
+    const base = namespace === undefined ? this.#committed.get(id) : this.#namespaced.get(id)?.get(namespace);
+    for (const [key, object] of base ?? []) {
+      const over = assumed?.get(key);
+      if (over === undefined) yield object as T;
+      else if (over.object !== undefined) yield over.object as T;
+    }
+    for (const [key, over] of assumed ?? []) {
+      if (over.object === undefined || this.#committed.get(id)?.has(key)) continue;
+      if (namespace === undefined || over.object.metadata.namespace === namespace) yield over.object as T;
+    }
+  }
+
+  tenantUse(namespace: string): TenantUse {
+    const shares = this.#tenants.get(namespace);
+    if (shares === undefined) return NOTHING;
+    let [vms, vcpus, memoryBytes] = [0, 0, 0];
+    for (const share of shares.values()) {
+      vms += share.vms;
+      vcpus += share.vcpus;
+      memoryBytes += share.memoryBytes;
+    }
+    return { vms, vcpus, memoryBytes };
+  }
+
+  hostUse(name: string): HostUse {
+    const byGuest = new Map<string, HostShare>();
+    for (const share of this.#hosts.get(name)?.values() ?? []) byGuest.set(share.guestID, share);
+    let [microVCPUs, memoryBytes, macosGuests] = [0, 0, 0];
+    const namespaces = new Set<string>();
+    for (const share of byGuest.values()) {
+      microVCPUs += share.microVCPUs;
+      memoryBytes += share.memoryBytes;
+      macosGuests += share.macosGuests;
+      namespaces.add(share.namespace);
+    }
+    return { guests: byGuest.size, microVCPUs, memoryBytes, macosGuests, namespaces };
+  }
+
+  /** A committed value at a revision (`undefined` = removed). Drops an assumption that it has caught up with. */
+  set(kind: Ref<KubeObject>, key: string, object: KubeObject | undefined, revision: number): void {
+    const id = resourceId(kind);
+    const before = this.#current(id, key);
+    this.#commit(id, key, object);
+    const over = this.#assumed.get(id)?.get(key);
+    if (over !== undefined && over.revision <= revision) this.#assumed.get(id)?.delete(key);
+    this.#recontribute(id, key, before, this.#current(id, key));
+  }
+
+  /** Counts a value that was submitted at `revision` but not yet seen committed. */
+  assume(kind: Ref<KubeObject>, key: string, object: KubeObject | undefined, revision: number): void {
+    const id = resourceId(kind);
+    const before = this.#current(id, key);
+    const over = entry(this.#assumed, id, () => new Map());
+    over.set(key, { object, revision });
+    this.#recontribute(id, key, before, object);
+  }
+
+  /** Forgets every assumption at or after `revision`: that write, and all behind it, did not happen. */
+  dropFrom(revision: number): void {
+    for (const [id, over] of this.#assumed) {
+      for (const [key, entry] of over) {
+        if (entry.revision < revision) continue;
+        over.delete(key);
+        this.#recontribute(id, key, entry.object, this.#committed.get(id)?.get(key));
+      }
+    }
+  }
+
+  /** The same sums counted afresh from the objects: for tests. */
+  recount(): World {
+    const fresh = new World();
+    for (const [id, objects] of this.#committed) {
+      for (const key of new Set([...objects.keys(), ...(this.#assumed.get(id)?.keys() ?? [])])) {
+        const object = this.#current(id, key);
+        if (object !== undefined) fresh.#recontribute(id, key, undefined, object);
+      }
+    }
+    return fresh;
+  }
+
+  #current(id: string, key: string): KubeObject | undefined {
+    const over = this.#assumed.get(id)?.get(key);
+    return over === undefined ? this.#committed.get(id)?.get(key) : over.object;
+  }
+
+  #commit(id: string, key: string, object: KubeObject | undefined): void {
+    const objects = entry(this.#committed, id, () => new Map());
+    const namespace = object?.metadata.namespace ?? objects.get(key)?.metadata.namespace;
+    if (object === undefined) objects.delete(key);
+    else objects.set(key, object);
+    if (namespace === undefined) return;
+    const spaces = entry(this.#namespaced, id, () => new Map());
+    const inSpace = entry(spaces, namespace, () => new Map());
+    if (object === undefined) inSpace.delete(key);
+    else inSpace.set(key, object);
+    if (inSpace.size === 0) spaces.delete(namespace);
+  }
+
+  #recontribute(id: string, key: string, before: KubeObject | undefined, after: KubeObject | undefined): void {
+    if (id !== 'coppice.dev/vms') {
+      if (id === 'coppice.dev/policies') this.#recountHosts();
+      if (id === 'coppice.dev/hosts') this.#recountHost(key);
+      return;
+    }
+    this.#remove(key, before as VM | undefined);
+    this.#add(key, after as VM | undefined);
+  }
+
+  #remove(key: string, vm: VM | undefined): void {
+    if (vm === undefined) return;
+    const shares = this.#tenants.get(vm.metadata.namespace ?? '');
+    shares?.delete(key);
+    if (shares?.size === 0) this.#tenants.delete(vm.metadata.namespace ?? '');
+    if (vm.spec.hostName === undefined) return;
+    const onHost = this.#hosts.get(vm.spec.hostName);
+    onHost?.delete(key);
+    if (onHost?.size === 0) this.#hosts.delete(vm.spec.hostName);
+  }
+
+  #add(key: string, vm: VM | undefined): void {
+    if (vm === undefined) return;
+    put(this.#tenants, vm.metadata.namespace ?? '', key, tenantShareOf(vm));
+    if (vm.spec.hostName !== undefined) put(this.#hosts, vm.spec.hostName, key, hostShareOf(vm, this));
+  }
+
+  /** A host's group, or the policy, changed: shares of flex guests are worth something else. */
+  #recountHost(name: string): void {
+    for (const key of [...(this.#hosts.get(name)?.keys() ?? [])]) {
+      const vm = this.#current('coppice.dev/vms', key) as VM | undefined;
+      if (vm !== undefined) put(this.#hosts, name, key, hostShareOf(vm, this));
+    }
+  }
+
+  #recountHosts(): void {
+    for (const name of [...this.#hosts.keys()]) this.#recountHost(name);
+  }
+}
+
+function put<V>(table: Map<string, Map<string, V>>, row: string, key: string, value: V | undefined): void {
+  if (value === undefined) return;
+  entry(table, row, () => new Map<string, V>()).set(key, value);
+}

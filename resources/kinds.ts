@@ -1,0 +1,12 @@
+import { CoordinationLease } from './kinds/coordination-lease.ts';
+import { Event } from './kinds/event.ts';
+import { Host } from './kinds/host.ts';
+import { Image } from './kinds/image.ts';
+import { Namespace } from './kinds/namespace.ts';
+import { Policy } from './kinds/policy.ts';
+import { Tenant } from './kinds/tenant.ts';
+import { VM } from './kinds/vm.ts';
+import type { Kind } from './meta/define-kind.ts';
+
+/** The kinds every server has, in the order discovery lists them: ours before Kubernetes' own where names are shared. */
+export const BUILT_IN_KINDS: readonly Kind[] = [Tenant, Host, Image, Policy, VM, Namespace, Event, CoordinationLease];

@@ -1,0 +1,135 @@
+import { Type } from 'typebox';
+import { hostFacts } from '../guards/host-guard.ts';
+import { defineCoppiceKind, type ObjectOf } from '../meta/define-kind.ts';
+import { conditions, instant, oneOf, quantity } from '../meta/schema.ts';
+
+const amounts = (what: string) =>
+  Type.Optional(
+    Type.Object(
+      {
+        vcpus: Type.Integer({ description: 'Processors.' }),
+        memory: quantity({ description: 'Memory.' }),
+        disk: Type.Optional(quantity({ description: 'Space for disks and images.' })),
+      },
+      { description: what },
+    ),
+  );
+
+const spec = Type.Object(
+  {
+    group: Type.String({
+      default: 'default',
+      maxLength: 63,
+      description: 'The group of hosts it belongs to; a tenant is placed in one group.',
+    }),
+    cordoned: Type.Optional(
+      Type.Boolean({ description: 'No new VM is placed here while this is true; those here stay.' }),
+    ),
+  },
+  { description: 'What the operator wants of the host.' },
+);
+
+const status = Type.Object(
+  {
+    capacity: amounts('What the machine has.'),
+    allocatable: amounts('What guests may use of it.'),
+    free: amounts('What is not held by guests bound here.'),
+    os: Type.Optional(oneOf(['darwin', 'linux'], { description: 'The operating system of the host.' })),
+    arch: Type.Optional(Type.String({ description: 'The processor architecture, such as arm64.' })),
+    driver: Type.Optional(
+      Type.Object(
+        {
+          name: oneOf(['vz', 'qemu', 'sim'], { description: 'Which hypervisor runs the guests; sim simulates them.' }),
+          version: Type.String({ description: 'Its version.' }),
+          accelerator: oneOf(['kvm', 'tcg', 'hvf', 'simulated'], { description: 'How guest code is executed.' }),
+          acceleratorNote: Type.Optional(Type.String({ description: 'Why a faster way is not used.' })),
+          guestOS: Type.Array(oneOf(['macos', 'linux']), { description: 'What it can run.' }),
+        },
+        { description: 'The driver and what it can do.' },
+      ),
+    ),
+    macosSlots: Type.Optional(
+      Type.Object(
+        {
+          total: Type.Integer({ description: 'How many macOS guests may run here: two on a Mac.' }),
+          used: Type.Integer({ description: 'How many do.' }),
+        },
+        { description: 'The slots of running macOS guests.' },
+      ),
+    ),
+    lease: Type.Optional(
+      Type.Object(
+        {
+          namespace: Type.String({ description: 'The lessee.' }),
+          name: Type.String({ description: 'The Lease.' }),
+          uid: Type.String({ description: 'Its uid.' }),
+          since: instant({ description: 'When it was granted.' }),
+        },
+        { description: 'The lease of the whole machine, when there is one.' },
+      ),
+    ),
+    images: Type.Optional(
+      Type.Array(
+        Type.Object({
+          name: Type.String({ description: 'The Image.' }),
+          digest: Type.String({ description: 'The digest of what lies on this host.' }),
+          size: quantity({ description: 'Its size.' }),
+        }),
+        {
+          description: 'The images that lie on this host.',
+          'x-kubernetes-list-type': 'map',
+          'x-kubernetes-list-map-keys': ['name'],
+        },
+      ),
+    ),
+    orphans: Type.Optional(
+      Type.Array(
+        Type.Object({
+          id: Type.String({ description: 'The guest.' }),
+          label: Type.String({ description: 'What it was called.' }),
+          power: Type.String({ description: 'Whether it runs.' }),
+        }),
+        {
+          description:
+            'Guests here that no VM object names. They keep their share of the host and are never removed by themselves.',
+          'x-kubernetes-list-type': 'map',
+          'x-kubernetes-list-map-keys': ['id'],
+        },
+      ),
+    ),
+    observedGeneration: Type.Optional(
+      Type.Integer({ format: 'int64', description: 'The generation this status is about.' }),
+    ),
+    conditions: conditions(),
+  },
+  { description: 'What the nodelet on the host found.' },
+);
+
+/** A Mac or Linux machine that runs guests. */
+export const Host = defineCoppiceKind({
+  kind: 'Host',
+  plural: 'hosts',
+  description: 'A Mac or Linux machine that runs guests. Its nodelet creates it; operators cordon and group it.',
+  shortNames: ['mac'],
+  namespaced: false,
+  spec,
+  status,
+  streams: [
+    { name: 'control', description: 'The socket a nodelet keeps to the server.' },
+    { name: 'dialback', description: 'What a nodelet opens for one stream, with a one-use ticket.' },
+  ],
+  columns: [
+    { name: 'Ready', type: 'string', jsonPath: '.status.conditions[?(@.type=="Ready")].status' },
+    { name: 'Driver', type: 'string', jsonPath: '.status.driver.name' },
+    { name: 'VCPUs', type: 'integer', jsonPath: '.status.allocatable.vcpus' },
+    { name: 'Memory', type: 'string', jsonPath: '.status.allocatable.memory' },
+    { name: 'Free', type: 'string', jsonPath: '.status.free.memory', description: 'Memory not held by guests.' },
+    { name: 'Lessee', type: 'string', jsonPath: '.status.lease.namespace' },
+    { name: 'Cordoned', type: 'boolean', jsonPath: '.spec.cordoned' },
+    { name: 'Group', type: 'string', jsonPath: '.spec.group', priority: 1 },
+    { name: 'Accelerator', type: 'string', jsonPath: '.status.driver.accelerator', priority: 1 },
+  ],
+  nameRule: 'label',
+  rules: { guards: [hostFacts] },
+});
+export type Host = ObjectOf<typeof spec, typeof status>;

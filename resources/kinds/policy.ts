@@ -1,0 +1,86 @@
+import { Type } from 'typebox';
+import { fence } from '../guards/guard.ts';
+import { defineCoppiceKind, type ObjectOf } from '../meta/define-kind.ts';
+import { conditions, quantity } from '../meta/schema.ts';
+
+const spec = Type.Object(
+  {
+    requireLeaseForMacOS: Type.Boolean({
+      default: true,
+      description: 'Whether macOS guests run only on Macs leased to their tenant.',
+    }),
+    exclusiveLeasedHosts: Type.Boolean({
+      default: true,
+      description: "Whether a leased Mac runs only its lessee's VMs.",
+    }),
+    hostGroups: Type.Optional(
+      Type.Array(
+        Type.Object({
+          name: Type.String({ maxLength: 63, description: 'The group, as in Host.spec.group.' }),
+          flexShare: Type.String({
+            pattern: '^1/[1-9][0-9]{0,2}$',
+            default: '1/4',
+            description: 'The part of each vCPU that a flex VM is guaranteed in this group.',
+          }),
+        }),
+        {
+          maxItems: 100,
+          description: 'What holds in one group of hosts.',
+          'x-kubernetes-list-type': 'map',
+          'x-kubernetes-list-map-keys': ['name'],
+        },
+      ),
+    ),
+    defaultQuota: Type.Optional(
+      Type.Object(
+        {
+          maxVMs: Type.Optional(Type.Integer({ minimum: 0, description: 'VMs.' })),
+          maxVCPUs: Type.Optional(Type.Integer({ minimum: 0, description: 'vCPUs of running VMs.' })),
+          maxMemory: Type.Optional(quantity({ description: 'Memory of running VMs.' })),
+        },
+        { description: 'Limits of tenants that set none of their own.' },
+      ),
+    ),
+  },
+  { description: 'What the operator decides for the whole fleet. An absent field means its default.' },
+);
+
+const status = Type.Object({
+  observedGeneration: Type.Optional(
+    Type.Integer({ format: 'int64', description: 'The generation this status is about.' }),
+  ),
+  conditions: conditions(),
+});
+
+/** The one page of fleet-wide rules; always named `default`. */
+export const Policy = defineCoppiceKind({
+  kind: 'Policy',
+  plural: 'policies',
+  description: 'The rules of the fleet. There is one, named default; deleting it resets it.',
+  shortNames: [],
+  namespaced: false,
+  spec,
+  status,
+  columns: [
+    { name: 'Lease for macOS', type: 'boolean', jsonPath: '.spec.requireLeaseForMacOS' },
+    { name: 'Exclusive', type: 'boolean', jsonPath: '.spec.exclusiveLeasedHosts' },
+  ],
+  rules: {
+    guards: [
+      {
+        name: 'policy',
+        fences: () => ({ bump: [fence.policy], compare: [] }),
+        judge: ({ before, after }) =>
+          before === undefined && after !== undefined && after.metadata.name !== 'default'
+            ? {
+                answer: 'Invalid',
+                field: 'metadata.name',
+                cause: 'FieldValueInvalid',
+                message: `Invalid value: "${after.metadata.name}": there is one Policy, and its name is "default"`,
+              }
+            : undefined,
+      },
+    ],
+  },
+});
+export type Policy = ObjectOf<typeof spec, typeof status>;

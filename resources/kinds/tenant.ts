@@ -1,0 +1,77 @@
+import { Type } from 'typebox';
+import { tenantFacts } from '../guards/tenant-guard.ts';
+import { admitTenant, tenantNamespace } from '../guards/tenant-namespace.ts';
+import { defineCoppiceKind, type ObjectOf } from '../meta/define-kind.ts';
+import { conditions, quantity } from '../meta/schema.ts';
+
+const spec = Type.Object(
+  {
+    displayName: Type.Optional(Type.String({ maxLength: 200, description: 'What people call the team.' })),
+    quota: Type.Optional(
+      Type.Object(
+        {
+          maxVMs: Type.Optional(Type.Integer({ minimum: 0, description: 'VMs, running or not.' })),
+          maxVCPUs: Type.Optional(Type.Integer({ minimum: 0, description: 'vCPUs of running VMs.' })),
+          maxMemory: Type.Optional(quantity({ description: 'Memory of running VMs.' })),
+        },
+        {
+          description:
+            'What the team may hold at once. A limit that is absent is that of Policy.spec.defaultQuota, or none.',
+        },
+      ),
+    ),
+    hostGroup: Type.Optional(
+      Type.String({ maxLength: 63, description: 'The group of hosts its VMs are placed in; absent means any.' }),
+    ),
+  },
+  { description: 'What the team may do.' },
+);
+
+const status = Type.Object(
+  {
+    namespace: Type.Optional(Type.String({ description: 'Where it lives.' })),
+    networkIndex: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        description: 'The number of its network, given once and kept: tenant n has 10.230.n.0/24.',
+      }),
+    ),
+    used: Type.Optional(
+      Type.Object(
+        {
+          vms: Type.Integer({ description: 'Admitted VMs.' }),
+          vcpus: Type.Integer({ description: 'vCPUs of running VMs.' }),
+          memory: quantity({ description: 'Memory of running VMs.' }),
+        },
+        { description: 'What it holds now.' },
+      ),
+    ),
+    observedGeneration: Type.Optional(
+      Type.Integer({ format: 'int64', description: 'The generation this status is about.' }),
+    ),
+    conditions: conditions(),
+  },
+  { description: 'What the team has.' },
+);
+
+/** A team. It lives in the namespace of its name. */
+export const Tenant = defineCoppiceKind({
+  kind: 'Tenant',
+  plural: 'tenants',
+  description:
+    'A team that rents Macs and runs VMs. It lives in the namespace of its name, which comes and goes with it.',
+  shortNames: ['tn'],
+  namespaced: false,
+  spec,
+  status,
+  columns: [
+    { name: 'Ready', type: 'string', jsonPath: '.status.conditions[?(@.type=="Ready")].status' },
+    { name: 'VMs', type: 'integer', jsonPath: '.status.used.vms' },
+    { name: 'VCPUs', type: 'integer', jsonPath: '.status.used.vcpus' },
+    { name: 'Memory', type: 'string', jsonPath: '.status.used.memory' },
+    { name: 'Display Name', type: 'string', jsonPath: '.spec.displayName', priority: 1 },
+  ],
+  nameRule: 'label',
+  rules: { admit: admitTenant, guards: [tenantFacts], companions: tenantNamespace },
+});
+export type Tenant = ObjectOf<typeof spec, typeof status>;

@@ -1,0 +1,156 @@
+import { Type } from 'typebox';
+import { hostRoom } from '../guards/host-guard.ts';
+import { immutable } from '../guards/immutable.ts';
+import { livingTenant, vmQuota } from '../guards/tenant-guard.ts';
+import { admitVM, knownSize } from '../guards/vm-admission.ts';
+import { defineCoppiceKind, type ObjectOf } from '../meta/define-kind.ts';
+import { conditions, duration, mapOf, oneOf, quantity } from '../meta/schema.ts';
+
+const resolved = Type.Object(
+  {
+    digest: Type.String({ description: 'What the image was when the VM was admitted.' }),
+    guestOS: oneOf(['macos', 'linux'], { description: 'The operating system of the image.' }),
+    vcpus: Type.Integer({ description: 'Processors.' }),
+    memory: quantity({ description: 'Memory.' }),
+    disk: Type.Optional(quantity({ description: 'Disk.' })),
+  },
+  { description: 'What the wish came to when the VM was admitted to its quota.', 'x-coppice-writer': 'admission' },
+);
+
+const spec = Type.Object(
+  {
+    image: Type.String({ minLength: 1, maxLength: 253, description: 'The Image it starts from.' }),
+    size: Type.Optional(
+      Type.Unsafe<'small' | 'medium' | 'large' | { vcpus?: number; memory?: string; disk?: string }>({
+        description:
+          'How large it is: small (2 vCPUs, 4Gi), medium (4, 8Gi), large (8, 16Gi), or an object with vcpus, memory and disk. Absent means the defaults of the image, else 4 vCPUs and 8Gi.',
+        'x-kubernetes-preserve-unknown-fields': true,
+      }),
+    ),
+    class: oneOf(['flex', 'reserved'], {
+      default: 'flex',
+      description: 'flex is guaranteed a part of each vCPU and bursts beyond it; reserved is guaranteed all of it.',
+    }),
+    power: oneOf(['Running', 'Stopped', 'Paused'], {
+      default: 'Running',
+      description: 'Whether the guest should run.',
+    }),
+    ttl: Type.Optional(duration({ description: 'How long after its creation the VM is deleted, such as 8h.' })),
+    hostSelector: Type.Optional(
+      Type.Object(
+        {
+          matchLabels: Type.Optional(mapOf(Type.String(), { description: 'Labels that must have these values.' })),
+          matchExpressions: Type.Optional(
+            Type.Array(
+              Type.Object({
+                key: Type.String({ description: 'The label.' }),
+                operator: oneOf(['In', 'NotIn', 'Exists', 'DoesNotExist'], { description: 'How it is compared.' }),
+                values: Type.Optional(Type.Array(Type.String(), { description: 'With what.' })),
+              }),
+              { description: 'Conditions on labels, all of which must hold.', maxItems: 32 },
+            ),
+          ),
+        },
+        { description: 'Which hosts it may run on, by their labels.' },
+      ),
+    ),
+    hostName: Type.Optional(
+      Type.String({ maxLength: 253, description: 'The host it is bound to.', 'x-coppice-writer': 'placement' }),
+    ),
+    epoch: Type.Optional(
+      Type.Integer({
+        format: 'int64',
+        minimum: 1,
+        description: 'Counts bindings; an older one never wins.',
+        'x-coppice-writer': 'placement',
+      }),
+    ),
+    guestID: Type.Optional(
+      Type.String({ maxLength: 63, description: 'The guest it is, on its host.', 'x-coppice-writer': 'admission' }),
+    ),
+    resolved: Type.Optional(resolved),
+  },
+  { description: 'What the VM should be.' },
+);
+
+const status = Type.Object(
+  {
+    phase: Type.Optional(
+      oneOf(
+        [
+          'Pending',
+          'Creating',
+          'Running',
+          'Stopping',
+          'Stopped',
+          'Pausing',
+          'Paused',
+          'Resuming',
+          'Interrupted',
+          'Destroying',
+          'Failed',
+        ],
+        { description: 'Where it is in its life, in one word.' },
+      ),
+    ),
+    host: Type.Optional(Type.String({ description: 'The host its guest is on.' })),
+    guest: Type.Optional(
+      Type.Object(
+        {
+          id: Type.String({ description: 'The guest.' }),
+          power: oneOf(['Off', 'Starting', 'Running', 'Paused', 'Stopping', 'Gone'], {
+            description: 'What its driver sees. Gone means nothing of it is left.',
+          }),
+          epoch: Type.Integer({ format: 'int64', description: 'The binding it was made for.' }),
+        },
+        { description: 'The guest as its host sees it.' },
+      ),
+    ),
+    addresses: Type.Optional(Type.Array(Type.String(), { description: 'Network addresses the guest told.' })),
+    startedFrom: Type.Optional(oneOf(['cold'], { description: 'How it came up last.' })),
+    startedAt: Type.Optional(Type.String({ format: 'date-time', description: 'When it came up last.' })),
+    agent: Type.Optional(
+      oneOf(['Ready', 'Waiting', 'None'], {
+        description: 'Whether the agent inside answers; None when the image has none.',
+      }),
+    ),
+    observedGeneration: Type.Optional(
+      Type.Integer({ format: 'int64', description: 'The generation this status is about.' }),
+    ),
+    conditions: conditions(),
+  },
+  { description: 'What the VM is.' },
+);
+
+/** A virtual machine of a tenant. */
+export const VM = defineCoppiceKind({
+  kind: 'VM',
+  plural: 'vms',
+  description:
+    'A virtual machine. It is placed on a host that has room, started there, and kept as its spec says until it is deleted.',
+  shortNames: ['vm'],
+  namespaced: true,
+  spec,
+  status,
+  streams: [
+    { name: 'exec', description: 'Runs a command in the guest.' },
+    { name: 'logs', description: 'The console of the guest.' },
+  ],
+  columns: [
+    { name: 'Phase', type: 'string', jsonPath: '.status.phase' },
+    { name: 'Ready', type: 'string', jsonPath: '.status.conditions[?(@.type=="Ready")].status' },
+    { name: 'Host', type: 'string', jsonPath: '.status.host' },
+    { name: 'Image', type: 'string', jsonPath: '.spec.image' },
+    { name: 'VCPUs', type: 'integer', jsonPath: '.spec.resolved.vcpus', priority: 1 },
+    { name: 'Memory', type: 'string', jsonPath: '.spec.resolved.memory', priority: 1 },
+    { name: 'Started From', type: 'string', jsonPath: '.status.startedFrom', priority: 1 },
+    { name: 'Why', type: 'string', jsonPath: '.status.conditions[?(@.type=="Ready")].reason', priority: 1 },
+  ],
+  selectableFields: ['spec.hostName', 'status.phase'],
+  nameRule: 'label',
+  rules: {
+    admit: admitVM,
+    guards: [livingTenant, knownSize, immutable('spec.image', 'spec.size', 'spec.class'), vmQuota, hostRoom],
+  },
+});
+export type VM = ObjectOf<typeof spec, typeof status>;

@@ -1,0 +1,174 @@
+import type { Static, TSchema } from 'typebox';
+import type { Guard } from '../guards/guard.ts';
+import type { WorldView } from '../guards/world.ts';
+import type { KubeObject } from './object.ts';
+import { plainSchema, type Schema } from './schema.ts';
+
+/** A column of the table kubectl prints. Name comes first and Age last by themselves. */
+export interface Column {
+  readonly name: string;
+  readonly type: 'string' | 'integer' | 'number' | 'boolean' | 'date';
+  readonly format?: string;
+  readonly description?: string;
+  /** 0 shows always, above it with `-o wide`. */
+  readonly priority?: number;
+  /** Where the value stands: `.status.phase`, `.status.conditions[?(@.type=="Ready")].status`. */
+  readonly jsonPath: string;
+}
+
+/** What a request needs to address a resource. */
+export interface ResourceRef {
+  readonly group: string;
+  readonly version: string;
+  readonly plural: string;
+  readonly kind: string;
+  readonly namespaced: boolean;
+}
+
+export interface ScaleMapping {
+  readonly specReplicasPath: string;
+  readonly statusReplicasPath: string;
+  readonly labelSelectorPath?: string;
+}
+
+/** A raw sub-path of an object that is a stream, such as `exec`. */
+export interface StreamSubresource {
+  readonly name: string;
+  readonly description: string;
+}
+
+/**
+ * A kind: one value that is the type, the validation, the defaults, the columns, the docs and the CRD manifest. Built-in kinds and users' own take the same road.
+ * `T` is the type of its objects.
+ */
+export interface Kind<T extends KubeObject = KubeObject> extends ResourceRef {
+  readonly singular: string;
+  readonly listKind: string;
+  readonly shortNames: readonly string[];
+  readonly categories: readonly string[];
+  /** Everything but apiVersion, kind and metadata. */
+  readonly schema: Schema;
+  readonly status: boolean;
+  /** Subresources that are updates of one part, such as a Namespace's `finalize`: name → path. */
+  readonly parts: Readonly<Record<string, readonly string[]>>;
+  readonly scale?: ScaleMapping;
+  readonly streams: readonly StreamSubresource[];
+  readonly columns: readonly Column[];
+  /** Field selectors besides metadata.name and metadata.namespace: label → path. */
+  readonly selectableFields: readonly string[];
+  /** `core`: a Kubernetes built-in (strategic merge, unknown kind and apiVersion filled in); `coppice`: ours; `user`: a CRD's. */
+  readonly origin: 'core' | 'coppice' | 'user';
+  /** How names must look. */
+  readonly nameRule: 'subdomain' | 'label';
+  /** Objects of this kind are forgotten this long after their last write, in milliseconds. */
+  readonly expiresAfterMs?: number;
+  /** Steps this kind adds to a write. */
+  readonly rules: KindRules<T>;
+}
+
+/** What a kind declares beyond its schema. All pure. */
+export interface KindRules<T extends KubeObject> {
+  /** Fills in what admission decides, on create and update. Returns a new object. */
+  admit?(draft: T, previous: T | undefined, context: AdmissionContext): T;
+  readonly guards?: readonly Guard<T>[];
+  /** Other objects written in the same transaction, each compared on the revision the world showed. */
+  companions?(after: T | undefined, before: T | undefined, context: AdmissionContext): readonly CompanionWrite[];
+  /** Something of the object's own, besides finalizers, keeps it from going. */
+  holdsDeletion?(object: T): boolean;
+}
+
+/** What an admission step may look at. */
+export interface AdmissionContext {
+  readonly world: WorldView;
+  readonly nowMs: number;
+}
+
+/** One object written along with another. `object` undefined deletes. */
+export interface CompanionWrite {
+  readonly resource: ResourceRef;
+  readonly namespace?: string;
+  readonly name: string;
+  readonly object: KubeObject | undefined;
+}
+
+export interface KindDeclaration<T extends KubeObject> {
+  readonly group: string;
+  readonly version: string;
+  readonly kind: string;
+  readonly plural: string;
+  readonly singular?: string;
+  readonly shortNames?: readonly string[];
+  readonly categories?: readonly string[];
+  readonly namespaced: boolean;
+  readonly schema: Schema;
+  readonly status?: boolean;
+  readonly parts?: Readonly<Record<string, readonly string[]>>;
+  readonly scale?: ScaleMapping;
+  readonly streams?: readonly StreamSubresource[];
+  readonly columns?: readonly Column[];
+  readonly selectableFields?: readonly string[];
+  readonly origin: Kind['origin'];
+  readonly nameRule?: Kind['nameRule'];
+  readonly expiresAfterMs?: number;
+  readonly rules?: KindRules<T>;
+}
+
+/** Fills in what a declaration leaves to convention, and freezes the result. */
+export function defineKind<T extends KubeObject>(declared: KindDeclaration<T>): Kind<T> {
+  return Object.freeze({
+    singular: declared.kind.toLowerCase(),
+    listKind: `${declared.kind}List`,
+    shortNames: [],
+    categories: [],
+    status: false,
+    parts: {},
+    streams: [],
+    columns: [],
+    selectableFields: [],
+    nameRule: 'subdomain' as const,
+    rules: {},
+    ...declared,
+  });
+}
+
+/** The object type of a spec and a status schema. */
+export type ObjectOf<Spec extends TSchema, Status extends TSchema> = KubeObject & {
+  spec: Static<Spec>;
+  status?: Static<Status>;
+};
+
+/** One of our own kinds: group coppice.dev/v1, spec and status, status subresource. */
+export function defineCoppiceKind<Spec extends TSchema, Status extends TSchema>(declared: {
+  readonly kind: string;
+  readonly plural: string;
+  readonly description: string;
+  readonly shortNames: readonly string[];
+  readonly namespaced: boolean;
+  readonly spec: Spec;
+  readonly status: Status;
+  readonly columns: readonly Column[];
+  readonly streams?: readonly StreamSubresource[];
+  readonly selectableFields?: readonly string[];
+  readonly nameRule?: Kind['nameRule'];
+  readonly rules?: KindRules<ObjectOf<Spec, Status>>;
+}): Kind<ObjectOf<Spec, Status>> {
+  const { description, spec, status, ...rest } = declared;
+  return defineKind<ObjectOf<Spec, Status>>({
+    ...rest,
+    group: COPPICE_GROUP,
+    version: 'v1',
+    categories: ['coppice'],
+    status: true,
+    origin: 'coppice',
+    schema: {
+      type: 'object',
+      description,
+      properties: {
+        spec: { default: {}, ...plainSchema(spec) },
+        status: plainSchema(status),
+      },
+    },
+  });
+}
+
+export const COPPICE_GROUP = 'coppice.dev';
