@@ -4,8 +4,8 @@ import { settings } from '@oclif/core/settings';
 import { verbFirst } from './argv.ts';
 import { CliConfig } from './cli-config.ts';
 import { explain } from './explain.ts';
-import type { COMMANDS } from './index.ts';
 import { Failure } from './failure.ts';
+import type { COMMANDS } from './index.ts';
 import type { Io } from './io.ts';
 
 /** Runs one command line to its end and answers the exit code. Prints errors itself; never throws for one. */
