@@ -68,7 +68,7 @@ export function aWidget(over: { name?: string; spec?: unknown; status?: unknown 
       creationTimestamp: '2030-01-01T00:00:00Z',
       labels: { app: 'demo' },
     },
-    spec: over.spec ?? { size: 'small', replicas: 1 },
+    spec: 'spec' in over ? over.spec : { size: 'small', replicas: 1 },
     ...(over.status === undefined ? {} : { status: over.status }),
   };
 }
