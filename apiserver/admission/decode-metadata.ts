@@ -12,8 +12,8 @@ import { propertyOf } from './structural.ts';
  * BadRequest naming the field of a wrong type. Unknown fields are left for `pruneUnknown`. The input is left as it is.
  */
 export function decodeMetadata<T extends JsonObject>(kind: Pick<Kind, 'kind' | 'version'>, object: T): T {
-  const metadata = decode(object['metadata'] ?? {}, OBJECT_META, 'metadata', kind);
-  return metadata === object['metadata'] ? object : { ...object, metadata };
+  const metadata = decode(object.metadata ?? {}, OBJECT_META, 'metadata', kind);
+  return metadata === object.metadata ? object : { ...object, metadata };
 }
 
 function decode(value: unknown, schema: Schema, path: string, kind: Pick<Kind, 'kind' | 'version'>): unknown {

@@ -37,16 +37,16 @@ function jsonSchema(schema: Schema): Record<string, unknown> {
   const intOrString = schema['x-kubernetes-int-or-string'] === true;
   const types = intOrString ? ['integer', 'string'] : schema.type === undefined ? [] : [schema.type];
   const out: Record<string, unknown> = {};
-  if (types.length > 0) out['type'] = schema.nullable === true ? [...types, 'null'] : types;
+  if (types.length > 0) out.type = schema.nullable === true ? [...types, 'null'] : types;
   for (const key of COPIED) if (schema[key] !== undefined) out[key] = schema[key];
-  if (schema.format !== undefined && ENFORCED_FORMATS.has(schema.format)) out['format'] = schema.format;
+  if (schema.format !== undefined && ENFORCED_FORMATS.has(schema.format)) out.format = schema.format;
   if (schema.minimum !== undefined)
     out[schema.exclusiveMinimum === true ? 'exclusiveMinimum' : 'minimum'] = schema.minimum;
   if (schema.maximum !== undefined)
     out[schema.exclusiveMaximum === true ? 'exclusiveMaximum' : 'maximum'] = schema.maximum;
-  if (schema.items !== undefined) out['items'] = jsonSchema(schema.items);
-  if (isObject(schema.additionalProperties)) out['additionalProperties'] = jsonSchema(schema.additionalProperties);
-  if (schema.not !== undefined) out['not'] = jsonSchema(schema.not);
+  if (schema.items !== undefined) out.items = jsonSchema(schema.items);
+  if (isObject(schema.additionalProperties)) out.additionalProperties = jsonSchema(schema.additionalProperties);
+  if (schema.not !== undefined) out.not = jsonSchema(schema.not);
   for (const key of ['allOf', 'anyOf', 'oneOf'] as const) {
     const parts = schema[key];
     if (parts !== undefined) out[key] = parts.map(jsonSchema);
@@ -54,8 +54,8 @@ function jsonSchema(schema: Schema): Record<string, unknown> {
   const embedded = schema['x-kubernetes-embedded-resource'] === true;
   const properties = { ...(embedded ? EMBEDDED : {}), ...schema.properties };
   const required = [...(schema.required ?? []), ...(embedded ? Object.keys(EMBEDDED) : [])];
-  out['properties'] = Object.fromEntries(Object.entries(properties).map(([name, child]) => [name, jsonSchema(child)]));
-  if (required.length > 0) out['required'] = [...new Set(required)];
+  out.properties = Object.fromEntries(Object.entries(properties).map(([name, child]) => [name, jsonSchema(child)]));
+  if (required.length > 0) out.required = [...new Set(required)];
   return out;
 }
 
@@ -88,16 +88,16 @@ function withPlainNumbers(value: unknown): unknown {
 /** A field required twice, or a branch of anyOf, may say the same thing again; Kubernetes says it for each branch too. */
 function translate(error: ErrorObject, root: JsonObject): Cause[] {
   const { path, value } = resolvePointer(root, error.instancePath);
-  const limit = Number(error.params['limit']);
+  const limit = Number(error.params.limit);
   switch (error.keyword) {
     case 'type':
       return [wrongType(path, value, typesOf(error).join(','))];
     case 'required':
-      return [requiredValue(childPath(path, String(error.params['missingProperty'])))];
+      return [requiredValue(childPath(path, String(error.params.missingProperty)))];
     case 'enum':
       return [unsupportedValue(path, value, error.schema as readonly unknown[])];
     case 'format':
-      return [wrongType(path, value, String(error.params['format']), String(value))];
+      return [wrongType(path, value, String(error.params.format), String(value))];
     case 'maxLength':
       return [tooLong(path, limit)];
     case 'maxItems':
@@ -128,7 +128,7 @@ const COMPOSITE = {
 } as const;
 
 function typesOf(error: ErrorObject): readonly string[] {
-  const types = error.params['type'] as string | readonly string[];
+  const types = error.params.type as string | readonly string[];
   return (typeof types === 'string' ? types.split(',') : types).filter((type) => type !== 'null');
 }
 
@@ -139,10 +139,10 @@ function shownAt(keyword: string, value: unknown): unknown {
 }
 
 function sentence(error: ErrorObject): string {
-  const limit: unknown = error.params['limit'];
+  const limit: unknown = error.params.limit;
   switch (error.keyword) {
     case 'pattern':
-      return `should match '${String(error.params['pattern'])}'`;
+      return `should match '${String(error.params.pattern)}'`;
     case 'minimum':
       return `should be greater than or equal to ${limit}`;
     case 'exclusiveMinimum':
@@ -152,7 +152,7 @@ function sentence(error: ErrorObject): string {
     case 'exclusiveMaximum':
       return `should be less than ${limit}`;
     case 'multipleOf':
-      return `should be a multiple of ${String(error.params['multipleOf'])}`;
+      return `should be a multiple of ${String(error.params.multipleOf)}`;
     case 'minLength':
       return `should be at least ${limit} chars long`;
     case 'minItems':
