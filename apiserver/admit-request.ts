@@ -51,12 +51,17 @@ export async function admitRequest(
 
 const ANONYMOUS: Identity = { user: 'system:anonymous', groups: ['system:unauthenticated'] };
 
-async function answer(deps: AdmitDeps, request: ServerRequest, handle: () => Promise<ServerResponse>): Promise<ServerResponse> {
+async function answer(
+  deps: AdmitDeps,
+  request: ServerRequest,
+  handle: () => Promise<ServerResponse>,
+): Promise<ServerResponse> {
   try {
     return await handle();
   } catch (error) {
     if (error instanceof ApiError) return failure(error);
-    if (request.signal.aborted) return failure(new ApiError('Timeout', 'the request was given up before it was answered'));
+    if (request.signal.aborted)
+      return failure(new ApiError('Timeout', 'the request was given up before it was answered'));
     const message = error instanceof Error ? (error.stack ?? error.message) : String(error);
     deps.log.error('request failed', { method: request.method, path: request.path, error: message });
     const shown = error instanceof Error ? error.message : String(error);

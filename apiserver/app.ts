@@ -3,13 +3,13 @@ import { type AdmitDeps, admitRequest } from './admit-request.ts';
 import { DOCUMENTS, type Verb } from './auth/authorization-table.ts';
 import { type Ask, authorize } from './auth/authorize.ts';
 import type { Identity } from './auth/identity.ts';
-import { Documents, noSuchResource, nothingHere } from './documents.ts';
 import type { ServerVersion } from './discovery/version.ts';
+import { Documents, noSuchResource, nothingHere } from './documents.ts';
+import type { ServedKind } from './registry/registry.ts';
 import { negotiate } from './requests/media-type.ts';
 import { booleanOption } from './requests/options.ts';
 import { parseRoute, type ResourceTarget, type Route } from './requests/route.ts';
 import type { App, ServerRequest, ServerResponse } from './requests/server-request.ts';
-import type { ServedKind } from './registry/registry.ts';
 import { create } from './verbs/create.ts';
 import { deleteOne } from './verbs/delete.ts';
 import { deleteCollection } from './verbs/delete-collection.ts';
@@ -82,12 +82,18 @@ function document(documents: Documents, request: ServerRequest, segments: readon
   return nothingHere();
 }
 
-async function resource(deps: AppDeps, request: ServerRequest, identity: Identity, target: ResourceTarget): Promise<ServerResponse> {
+async function resource(
+  deps: AppDeps,
+  request: ServerRequest,
+  identity: Identity,
+  target: ResourceTarget,
+): Promise<ServerResponse> {
   const served = deps.parts.registry.find(target.group, target.version, target.plural);
   if (served === undefined || (target.namespace !== undefined && !served.kind.namespaced)) throw noSuchResource();
   if (target.name !== undefined && target.namespace === undefined && served.kind.namespaced) throw noSuchResource();
   const stream = deps.streams?.[streamId(served, target)];
-  const { verb, handler } = stream === undefined ? verbOf(request, served, target) : { verb: 'create' as const, handler: stream };
+  const { verb, handler } =
+    stream === undefined ? verbOf(request, served, target) : { verb: 'create' as const, handler: stream };
   const ask = askOf(request, served, target, verb);
   authorize(identity, ask);
   const representation = stream === undefined ? negotiate(request.headers.accept) : 'Object';
@@ -96,10 +102,16 @@ async function resource(deps: AppDeps, request: ServerRequest, identity: Identit
   return withDeadline(deps, context, request.method === 'GET' ? READ_MS : MUTATION_MS, handler);
 }
 
-const streamId = ({ kind }: ServedKind, { subresource }: ResourceTarget) => `${kind.group}/${kind.plural}/${subresource ?? ''}`;
+const streamId = ({ kind }: ServedKind, { subresource }: ResourceTarget) =>
+  `${kind.group}/${kind.plural}/${subresource ?? ''}`;
 
 /** What is asked, for the authorization table. */
-export function askOf(request: Pick<ServerRequest, 'query'>, { kind }: ServedKind, target: ResourceTarget, verb: Verb): Ask {
+export function askOf(
+  request: Pick<ServerRequest, 'query'>,
+  { kind }: ServedKind,
+  target: ResourceTarget,
+  verb: Verb,
+): Ask {
   const many = verb === 'list' || verb === 'watch' || verb === 'deletecollection';
   return {
     kind,
@@ -112,7 +124,11 @@ export function askOf(request: Pick<ServerRequest, 'query'>, { kind }: ServedKin
 }
 
 /** Which verb a method means here. Throws `MethodNotAllowed`, or `NotFound` for a subresource that the kind has not. */
-function verbOf(request: ServerRequest, { kind }: ServedKind, { name, subresource }: ResourceTarget): { verb: Verb; handler: VerbHandler } {
+function verbOf(
+  request: ServerRequest,
+  { kind }: ServedKind,
+  { name, subresource }: ResourceTarget,
+): { verb: Verb; handler: VerbHandler } {
   const plain = (verb: Verb) => ({ verb, handler: VERBS[verb] });
   const { method } = request;
   if (name === undefined) {
@@ -129,7 +145,11 @@ function verbOf(request: ServerRequest, { kind }: ServedKind, { name, subresourc
   return subresourceVerb(kind, method, subresource);
 }
 
-function subresourceVerb(kind: ServedKind['kind'], method: string, subresource: string): { verb: Verb; handler: VerbHandler } {
+function subresourceVerb(
+  kind: ServedKind['kind'],
+  method: string,
+  subresource: string,
+): { verb: Verb; handler: VerbHandler } {
   const isStatus = subresource === 'status' && kind.status;
   const isScale = subresource === 'scale' && kind.scale !== undefined;
   const isPart = kind.parts[subresource] !== undefined;
@@ -144,9 +164,16 @@ function notAllowed(): ApiError {
   return new ApiError('MethodNotAllowed', 'the server does not allow this method on the requested resource');
 }
 
-async function withDeadline(deps: AppDeps, context: VerbContext, ms: number, handler: VerbHandler): Promise<ServerResponse> {
+async function withDeadline(
+  deps: AppDeps,
+  context: VerbContext,
+  ms: number,
+  handler: VerbHandler,
+): Promise<ServerResponse> {
   const timeout = new AbortController();
-  const why = new ApiError('Timeout', `the request was not finished within ${ms / 1000} s`, { details: { retryAfterSeconds: 1 } });
+  const why = new ApiError('Timeout', `the request was not finished within ${ms / 1000} s`, {
+    details: { retryAfterSeconds: 1 },
+  });
   const stop = deps.clock.after(ms, () => timeout.abort(why));
   const signal = AbortSignal.any([context.request.signal, timeout.signal]);
   try {

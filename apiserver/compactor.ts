@@ -7,7 +7,10 @@ const EVERY_MS = 60_000;
 const KEEP_STEPS = 5;
 
 /** Forgets history older than five minutes, a minute at a time. */
-export async function keepCompacting(deps: { store: Store; clock: Clock; log: Logger }, signal: AbortSignal): Promise<void> {
+export async function keepCompacting(
+  deps: { store: Store; clock: Clock; log: Logger },
+  signal: AbortSignal,
+): Promise<void> {
   const marks: number[] = [];
   try {
     for (;;) {

@@ -1,6 +1,11 @@
 import { ApiError } from '../resources/meta/api-error.ts';
 import { encodeJson } from '../resources/meta/json.ts';
-import { AGGREGATED_CONTENT_TYPE, type AggregatedVersion, aggregatedCore, aggregatedGroups } from './discovery/aggregated.ts';
+import {
+  AGGREGATED_CONTENT_TYPE,
+  type AggregatedVersion,
+  aggregatedCore,
+  aggregatedGroups,
+} from './discovery/aggregated.ts';
 import { etagOf, matchesEtag } from './discovery/content-hash.ts';
 import { apiGroup, apiGroupList, apiResourceList, apiVersions } from './discovery/legacy.ts';
 import type { ServerVersion } from './discovery/version.ts';
@@ -57,7 +62,18 @@ export class Documents {
       `/apis/${group.name}`,
       ...group.versions.map((version) => `/apis/${version.groupVersion}`),
     ]);
-    return ['/api', '/api/v1', '/apis', ...groups, '/healthz', '/livez', '/openapi/v2', '/openapi/v3', '/readyz', '/version'];
+    return [
+      '/api',
+      '/api/v1',
+      '/apis',
+      ...groups,
+      '/healthz',
+      '/livez',
+      '/openapi/v2',
+      '/openapi/v3',
+      '/readyz',
+      '/version',
+    ];
   }
 
   #readiness(): ServerResponse {
@@ -69,7 +85,8 @@ export class Documents {
     const kinds = this.#registry.kinds();
     if (version !== undefined) return found(request, apiResourceList(kinds, '', version));
     const aggregated = aggregatedAsked(request);
-    if (aggregated !== undefined) return tagged(request, aggregatedCore(kinds, aggregated), AGGREGATED_CONTENT_TYPE[aggregated]);
+    if (aggregated !== undefined)
+      return tagged(request, aggregatedCore(kinds, aggregated), AGGREGATED_CONTENT_TYPE[aggregated]);
     return tagged(request, apiVersions(kinds, request.headers.host ?? 'localhost'));
   }
 
@@ -78,7 +95,8 @@ export class Documents {
     if (group !== undefined && version !== undefined) return found(request, apiResourceList(kinds, group, version));
     if (group !== undefined) return found(request, apiGroup(kinds, group));
     const aggregated = aggregatedAsked(request);
-    if (aggregated !== undefined) return tagged(request, aggregatedGroups(kinds, aggregated), AGGREGATED_CONTENT_TYPE[aggregated]);
+    if (aggregated !== undefined)
+      return tagged(request, aggregatedGroups(kinds, aggregated), AGGREGATED_CONTENT_TYPE[aggregated]);
     return tagged(request, apiGroupList(kinds));
   }
 
@@ -125,7 +143,11 @@ function found(request: ServerRequest, document: object | undefined): ServerResp
 }
 
 /** A document with its ETag; 304 when the caller has it. */
-function tagged(request: ServerRequest, document: object | Uint8Array, contentType = 'application/json'): ServerResponse {
+function tagged(
+  request: ServerRequest,
+  document: object | Uint8Array,
+  contentType = 'application/json',
+): ServerResponse {
   const body = document instanceof Uint8Array ? document : encoder.encode(encodeJson(document));
   const etag = etagOf(body);
   const headers = { 'content-type': contentType, etag, vary: 'Accept', 'cache-control': 'public' };

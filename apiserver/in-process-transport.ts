@@ -1,6 +1,6 @@
 import { ApiError } from '../resources/meta/api-error.ts';
-import type { Transport } from './client/transport.ts';
 import type { Identity } from './auth/identity.ts';
+import type { Transport } from './client/transport.ts';
 import type { App, ServerRequest } from './requests/server-request.ts';
 
 /** A transport that calls the app directly, as an identity it vouches for: same authorization, no socket. */
@@ -27,7 +27,10 @@ export function inProcessTransport(app: App, identity: Identity): Transport {
   };
 }
 
-async function* pieces(body: Uint8Array | AsyncIterable<Uint8Array>, ended: AbortController): AsyncIterable<Uint8Array> {
+async function* pieces(
+  body: Uint8Array | AsyncIterable<Uint8Array>,
+  ended: AbortController,
+): AsyncIterable<Uint8Array> {
   try {
     if (!(body instanceof Uint8Array)) yield* body;
     else if (body.length > 0) yield body;

@@ -35,7 +35,8 @@ export async function listen({ host, port, tls, app, upgrade }: ListenOptions): 
   server.keepAliveTimeout = KEEP_ALIVE_MS;
   server.headersTimeout = KEEP_ALIVE_MS + 5_000;
   server.on('request', (incoming, outgoing) => void serve(app, incoming, outgoing));
-  if (upgrade !== undefined) server.on('upgrade', (incoming, socket, head) => takeUpgrade(upgrade, incoming, socket, head));
+  if (upgrade !== undefined)
+    server.on('upgrade', (incoming, socket, head) => takeUpgrade(upgrade, incoming, socket, head));
   // A client that breaks off its handshake is no event for us.
   server.on('tlsClientError', () => {});
   server.on('clientError', (_error, socket) => socket.destroy());
@@ -91,7 +92,9 @@ async function write(response: ServerResponse, outgoing: NodeResponse, headOnly:
 }
 
 function asNode(headers: ServerResponse['headers']): Record<string, string | string[]> {
-  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, typeof value === 'string' ? value : [...value]]));
+  return Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [name, typeof value === 'string' ? value : [...value]]),
+  );
 }
 
 function drained(outgoing: NodeResponse): Promise<void> {
@@ -144,7 +147,11 @@ function credentialOf(incoming: IncomingMessage): Credential {
     subject === undefined
       ? undefined
       : { commonName: first(subject.CN), organizations: all(subject.O), serial: first(subjectSerial(subject)) };
-  return { kind: 'wire', ...(bearer === undefined ? {} : { bearer }), ...(certificate === undefined ? {} : { certificate }) };
+  return {
+    kind: 'wire',
+    ...(bearer === undefined ? {} : { bearer }),
+    ...(certificate === undefined ? {} : { certificate }),
+  };
 }
 
 /** The `serialNumber` attribute of the subject: where our host certificates carry the Host's uid. */
@@ -152,7 +159,8 @@ function subjectSerial(subject: object): unknown {
   return 'serialNumber' in subject ? subject.serialNumber : undefined;
 }
 
-const all = (value: unknown): string[] => (Array.isArray(value) ? value.map(String) : value === undefined ? [] : [String(value)]);
+const all = (value: unknown): string[] =>
+  Array.isArray(value) ? value.map(String) : value === undefined ? [] : [String(value)];
 const first = (value: unknown): string => all(value)[0] ?? '';
 
 async function readBody(incoming: IncomingMessage, maxBytes: number): Promise<Uint8Array> {

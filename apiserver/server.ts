@@ -75,7 +75,7 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
     ready: () => lost,
     streams: { 'coppice.dev/vms/logs': logsHandler(hub) },
   });
-  const following = (await cache.start(ending.signal)).catch((error: unknown) => {
+  const following = (await cache.start(ending.signal)).following.catch((error: unknown) => {
     if (ending.signal.aborted) return;
     lost = error instanceof Error ? error.message : String(error);
     log.error('the cache lost the store', { error: lost });

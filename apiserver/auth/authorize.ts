@@ -21,7 +21,9 @@ export function authorize(identity: Identity, ask: Ask): void {
   const row = rowOf(ask.kind, ask.subresource);
   const role = roleOf(identity);
   const allowed = row?.[ask.verb] ?? [];
-  const may = role !== undefined && (allowed.includes(role) || (role.startsWith('controller:') && allowed.includes('controllers')));
+  const may =
+    role !== undefined &&
+    (allowed.includes(role) || (role.startsWith('controller:') && allowed.includes('controllers')));
   if (!may || (role === 'host' && !inHostScope(identity, ask))) throw refused(identity, ask);
 }
 
@@ -34,7 +36,8 @@ export function rowOf(kind: Kind, subresource: string | undefined) {
 /** A nodelet reads images, its own Host, and VMs of its own by `spec.hostName`; it writes only those. */
 function inHostScope(identity: Identity, ask: Ask): boolean {
   const host = hostNameOf(identity);
-  if (ask.kind.plural === 'hosts') return ask.name === host || ask.fields.get('metadata.name') === host || ask.verb === 'create';
+  if (ask.kind.plural === 'hosts')
+    return ask.name === host || ask.fields.get('metadata.name') === host || ask.verb === 'create';
   if (ask.kind.plural !== 'vms') return true;
   return ask.name !== undefined || ask.fields.get('spec.hostName') === host;
 }
@@ -45,7 +48,8 @@ export function authorizeObject(identity: Identity, kind: Kind, object: KubeObje
   const host = hostNameOf(identity);
   const own =
     kind.plural === 'hosts'
-      ? object.metadata.name === host && (identity.uid === undefined || object.metadata.uid === '' || object.metadata.uid === identity.uid)
+      ? object.metadata.name === host &&
+        (identity.uid === undefined || object.metadata.uid === '' || object.metadata.uid === identity.uid)
       : kind.plural !== 'vms' || (object.spec as { hostName?: string } | undefined)?.hostName === host;
   if (!own) throw notFound(kind, object.metadata.name);
 }
@@ -53,9 +57,14 @@ export function authorizeObject(identity: Identity, kind: Kind, object: KubeObje
 function refused(identity: Identity, { kind, verb, subresource, namespace, name }: Ask): ApiError {
   const resource = subresource === undefined ? kind.plural : `${kind.plural}/${subresource}`;
   const qualified = kind.group === '' ? resource : `${resource}.${kind.group}`;
-  const where = kind.namespaced && namespace !== undefined ? ` in the namespace "${namespace}"` : ' at the cluster scope';
+  const where =
+    kind.namespaced && namespace !== undefined ? ` in the namespace "${namespace}"` : ' at the cluster scope';
   const what = `User "${identity.user}" cannot ${verb} resource "${resource}" in API group "${kind.group}"${where}`;
   return new ApiError('Forbidden', `${qualified}${name === undefined ? '' : ` "${name}"`} is forbidden: ${what}`, {
-    details: { ...(name === undefined ? {} : { name }), ...(kind.group === '' ? {} : { group: kind.group }), kind: kind.plural },
+    details: {
+      ...(name === undefined ? {} : { name }),
+      ...(kind.group === '' ? {} : { group: kind.group }),
+      kind: kind.plural,
+    },
   });
 }

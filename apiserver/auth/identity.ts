@@ -12,7 +12,11 @@ export const OPERATOR: Identity = { user: 'operator', groups: ['coppice:operator
 
 /** The identity of a nodelet: it may touch its own Host and the VMs bound to it. */
 export function hostIdentity(name: string, uid?: string): Identity {
-  return { user: `system:host:${name}`, groups: ['system:hosts', 'system:authenticated'], ...(uid === undefined ? {} : { uid }) };
+  return {
+    user: `system:host:${name}`,
+    groups: ['system:hosts', 'system:authenticated'],
+    ...(uid === undefined ? {} : { uid }),
+  };
 }
 
 /** The identity of one controller duty. */
@@ -24,7 +28,8 @@ export function controllerIdentity(duty: string): Identity {
 export function roleOf(identity: Identity): Role | undefined {
   if (identity.groups.includes('coppice:operators')) return 'operator';
   if (identity.groups.includes('system:hosts')) return 'host';
-  if (identity.groups.includes('system:controllers')) return `controller:${identity.user.slice('system:controller:'.length)}`;
+  if (identity.groups.includes('system:controllers'))
+    return `controller:${identity.user.slice('system:controller:'.length)}`;
   return undefined;
 }
 

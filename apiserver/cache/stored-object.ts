@@ -23,7 +23,12 @@ export function encodeStored(object: KubeObject): Uint8Array {
 }
 
 /** Reads stored bytes back. `parse` is the lossless JSON parser. */
-export function decodeStored(key: string, value: Uint8Array, revision: number, parse: (text: string) => unknown): StoredObject {
+export function decodeStored(
+  key: string,
+  value: Uint8Array,
+  revision: number,
+  parse: (text: string) => unknown,
+): StoredObject {
   const object = parse(decoder.decode(value)) as KubeObject;
   object.metadata.resourceVersion = String(revision);
   return { key, object, bytes: withVersion(value, revision), revision };

@@ -31,14 +31,14 @@ export class WatchCache {
     this.#ring = ring;
   }
 
-  /** Reads the state as it was a little while ago, replays what came since, and follows the store until the signal aborts. */
-  async start(signal: AbortSignal): Promise<Promise<void>> {
+  /** Reads the state as it was a little while ago, replays what came since, and follows the store until the signal aborts: `following` ends then, or rejects when the store ends it. */
+  async start(signal: AbortSignal): Promise<{ readonly following: Promise<void> }> {
     const target = this.#store.revision();
     this.#base = Math.max(this.#store.compactedRevision(), target - REPLAY_REVISIONS);
     await this.#load(signal);
     const following = this.#follow(signal);
     await this.waitFor(target, signal);
-    return following;
+    return { following };
   }
 
   /** The revision everything here is true at. */
@@ -48,7 +48,11 @@ export class WatchCache {
 
   /** The cache of a resource; empty when nothing of it was ever written. */
   resource(resourceId: string): ResourceCache {
-    return entry(this.#resources, resourceId, () => new ResourceCache(Math.max(this.#base, this.#revision), this.#ring));
+    return entry(
+      this.#resources,
+      resourceId,
+      () => new ResourceCache(Math.max(this.#base, this.#revision), this.#ring),
+    );
   }
 
   /** The revision a fence was last bumped at, writes in flight included; 0 = never. */
@@ -122,7 +126,9 @@ export class WatchCache {
     const events: [ResourceCache, CacheEvent][] = [];
     for (const event of batch.events) {
       const applied =
-        event.type === 'put' ? this.#put(event.key, event.value, batch.revision, true) : this.#remove(event.key, batch.revision);
+        event.type === 'put'
+          ? this.#put(event.key, event.value, batch.revision, true)
+          : this.#remove(event.key, batch.revision);
       if (applied !== undefined) events.push(applied);
     }
     this.#revision = batch.revision;

@@ -8,9 +8,9 @@ export interface GroupVersionKind {
 }
 
 /** A schema of a document: as a kind's, and with references to its fellows. */
-export interface OpenSchema extends Omit<Schema, 'properties' | 'items' | 'additionalProperties'> {
+export interface OpenSchema extends Omit<Schema, 'properties' | 'items' | 'additionalProperties' | 'allOf'> {
   readonly $ref?: string;
-  readonly allOf?: readonly { readonly $ref: string }[];
+  readonly allOf?: readonly (Schema | { readonly $ref: string })[];
   readonly properties?: Readonly<Record<string, OpenSchema>>;
   readonly items?: OpenSchema;
   readonly additionalProperties?: OpenSchema | boolean;

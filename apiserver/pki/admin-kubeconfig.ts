@@ -19,12 +19,17 @@ export function tokenIn(path: string): string | undefined {
 }
 
 /** Writes the operator's kubeconfig, readable by its owner only. */
-export function writeAdminKubeconfig(path: string, { server, caCert, token }: { server: string; caCert: string; token: string }): void {
+export function writeAdminKubeconfig(
+  path: string,
+  { server, caCert, token }: { server: string; caCert: string; token: string },
+): void {
   const config = {
     apiVersion: 'v1',
     kind: 'Config',
     'current-context': 'coppice',
-    clusters: [{ name: 'coppice', cluster: { server, 'certificate-authority-data': Buffer.from(caCert).toString('base64') } }],
+    clusters: [
+      { name: 'coppice', cluster: { server, 'certificate-authority-data': Buffer.from(caCert).toString('base64') } },
+    ],
     users: [{ name: 'coppice-operator', user: { token } }],
     contexts: [{ name: 'coppice', context: { cluster: 'coppice', user: 'coppice-operator' } }],
   };

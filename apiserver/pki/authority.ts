@@ -28,7 +28,10 @@ export const LEAF_DAYS = 90;
 /** Clocks of hosts may be a little behind. */
 const SKEW_MS = 5 * 60_000;
 
-x509.cryptoProvider.set(webcrypto as Crypto);
+type CryptoKey = webcrypto.CryptoKey;
+type CryptoKeyPair = webcrypto.CryptoKeyPair;
+
+x509.cryptoProvider.set(webcrypto);
 
 /** Makes certificates that chain to one authority. */
 export class Authority {
@@ -90,7 +93,11 @@ export class Authority {
   }
 }
 
-async function leafExtensions(subject: LeafSubject, issuer: x509.X509Certificate, publicKey: CryptoKey): Promise<x509.Extension[]> {
+async function leafExtensions(
+  subject: LeafSubject,
+  issuer: x509.X509Certificate,
+  publicKey: CryptoKey,
+): Promise<x509.Extension[]> {
   const use = subject.use === 'server' ? x509.ExtendedKeyUsage.serverAuth : x509.ExtendedKeyUsage.clientAuth;
   const shared = [
     new x509.BasicConstraintsExtension(false, undefined, true),
@@ -100,7 +107,10 @@ async function leafExtensions(subject: LeafSubject, issuer: x509.X509Certificate
     await x509.SubjectKeyIdentifierExtension.create(publicKey),
   ];
   if (subject.use === 'client') return shared;
-  const names = subject.names.map((value) => ({ type: /^[0-9.]+$|:/.test(value) ? ('ip' as const) : ('dns' as const), value }));
+  const names = subject.names.map((value) => ({
+    type: /^[0-9.]+$|:/.test(value) ? ('ip' as const) : ('dns' as const),
+    value,
+  }));
   return [...shared, new x509.SubjectAlternativeNameExtension(names)];
 }
 
@@ -126,7 +136,7 @@ async function generateKeys(): Promise<CryptoKeyPair> {
 }
 
 async function privatePem(keys: CryptoKeyPair): Promise<string> {
-  return x509.PemConverter.encode(await webcrypto.subtle.exportKey('pkcs8', keys.privateKey as never), 'PRIVATE KEY');
+  return x509.PemConverter.encode(await webcrypto.subtle.exportKey('pkcs8', keys.privateKey), 'PRIVATE KEY');
 }
 
 async function importPrivate(pem: string): Promise<CryptoKey> {

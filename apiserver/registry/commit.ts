@@ -86,7 +86,8 @@ function fencesOf(kind: Kind, change: Change, cache: WatchCache): FenceKeys {
     for (const key of keys.bump) bump.add(key);
     for (const key of keys.compare) compare.add(key);
   }
-  if (bump.size + compare.size > MAX_FENCES) throw new Error(`a write touches ${bump.size + compare.size} fences; at most ${MAX_FENCES}`);
+  if (bump.size + compare.size > MAX_FENCES)
+    throw new Error(`a write touches ${bump.size + compare.size} fences; at most ${MAX_FENCES}`);
   return { bump: [...bump], compare: [...compare].filter((key) => !bump.has(key)) };
 }
 
@@ -95,7 +96,9 @@ function refusalOf(write: WritePlan, change: Change, cache: WatchCache): ApiErro
     const refusal = guard.judge(change, cache.world);
     if (refusal === undefined) continue;
     if (refusal.answer === 'Invalid') {
-      return invalid(write.kind, write.name, [{ reason: refusal.cause, message: refusal.message, field: refusal.field }]);
+      return invalid(write.kind, write.name, [
+        { reason: refusal.cause, message: refusal.message, field: refusal.field },
+      ]);
     }
     return forbidden(write.kind, write.name, refusal.message, { reason: refusal.cause, message: refusal.message });
   }
@@ -119,7 +122,9 @@ function submit(deps: CommitDeps, write: WritePlan, fences: FenceKeys): Submitte
       ...[...fences.bump, ...fences.compare].map((fence) => ({ key: fence, revision: cache.fence(fence) })),
     ],
     puts: [
-      ...writes.flatMap(({ key: at, object }) => (object === undefined ? [] : [{ key: at, value: encodeStored(object) }])),
+      ...writes.flatMap(({ key: at, object }) =>
+        object === undefined ? [] : [{ key: at, value: encodeStored(object) }],
+      ),
       ...fences.bump.map((fence) => ({ key: fence, value: new Uint8Array() })),
     ],
     deletes: writes.filter((w) => w.object === undefined).map((w) => w.key),
@@ -150,7 +155,8 @@ interface CompanionPut {
 function companionsOf(deps: CommitDeps, write: WritePlan): CompanionPut[] {
   const context = { world: deps.cache.world, nowMs: deps.clock.now() };
   const wanted = write.kind.rules.companions?.(write.after, write.before?.object, context) ?? [];
-  if (wanted.length >= MAX_OBJECTS) throw new Error(`a write has ${wanted.length} companions; at most ${MAX_OBJECTS - 1}`);
+  if (wanted.length >= MAX_OBJECTS)
+    throw new Error(`a write has ${wanted.length} companions; at most ${MAX_OBJECTS - 1}`);
   return wanted.map((companion) => {
     const there = currentOf(deps.cache, companion.resource, companion.namespace, companion.name);
     const made = companion.object;
@@ -229,9 +235,13 @@ async function catchUp(deps: CommitDeps, found: ReadonlyMap<string, number>, sig
 }
 
 function busy(): ApiError {
-  return new ApiError('ServiceUnavailable', 'the object is being changed by others faster than this write could be judged; try again', {
-    details: { retryAfterSeconds: 1 },
-  });
+  return new ApiError(
+    'ServiceUnavailable',
+    'the object is being changed by others faster than this write could be judged; try again',
+    {
+      details: { retryAfterSeconds: 1 },
+    },
+  );
 }
 
 /** A store failure as the API tells it. */

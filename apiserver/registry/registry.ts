@@ -1,6 +1,6 @@
 import type { Kind } from '../../resources/meta/define-kind.ts';
 import { resourceId } from '../../resources/meta/resource-id.ts';
-import { type KindValidator, compileKindValidator } from '../admission/validate.ts';
+import { compileKindValidator, type KindValidator } from '../admission/validate.ts';
 
 /** A kind that is served, with what was compiled from it. */
 export interface ServedKind {

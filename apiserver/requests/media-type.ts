@@ -12,7 +12,10 @@ interface MediaRange {
 /** The first representation of the `Accept` header that can be served. Throws `NotAcceptable` when none can. */
 export function negotiate(accept: string | undefined): Representation {
   if (accept === undefined || accept.trim() === '') return 'Object';
-  const ranges = accept.split(',').map(parseRange).filter((r) => r.quality > 0);
+  const ranges = accept
+    .split(',')
+    .map(parseRange)
+    .filter((r) => r.quality > 0);
   ranges.sort((a, b) => b.quality - a.quality);
   for (const range of ranges) {
     const found = servable(range);

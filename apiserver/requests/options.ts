@@ -1,5 +1,5 @@
-import type { FieldValidation } from '../admission/field-validation.ts';
 import { ApiError, type Cause, invalid } from '../../resources/meta/api-error.ts';
+import type { FieldValidation } from '../admission/field-validation.ts';
 
 const OPTIONS_GROUP = 'meta.k8s.io';
 
@@ -44,7 +44,12 @@ export function resourceVersionOption(text: string | null, kind = 'ListOptions')
 export function dryRunOption(values: readonly string[], kind: string): boolean {
   for (const value of values) {
     if (value !== 'All' && value !== '') {
-      throw invalidOption(kind, 'dryRun', 'FieldValueNotSupported', `Unsupported value: ${JSON.stringify(value)}: supported values: "All"`);
+      throw invalidOption(
+        kind,
+        'dryRun',
+        'FieldValueNotSupported',
+        `Unsupported value: ${JSON.stringify(value)}: supported values: "All"`,
+      );
     }
   }
   return values.includes('All');
@@ -71,7 +76,12 @@ export function fieldManagerOption(query: URLSearchParams, kind: string): string
     throw invalidOption(kind, 'fieldManager', 'FieldValueTooLong', 'Too long: may not be longer than 128');
   }
   if (!/^[\p{L}\p{M}\p{N}\p{P}\p{S} ]*$/u.test(text)) {
-    throw invalidOption(kind, 'fieldManager', 'FieldValueInvalid', `Invalid value: ${JSON.stringify(text)}: should only contain printable characters`);
+    throw invalidOption(
+      kind,
+      'fieldManager',
+      'FieldValueInvalid',
+      `Invalid value: ${JSON.stringify(text)}: should only contain printable characters`,
+    );
   }
   return text;
 }

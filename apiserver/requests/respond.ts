@@ -5,7 +5,11 @@ import type { ServerResponse } from './server-request.ts';
 const encoder = new TextEncoder();
 
 /** A JSON answer, from a value or from bytes that are JSON already. */
-export function json(status: number, body: unknown, headers: Record<string, string | readonly string[]> = {}): ServerResponse {
+export function json(
+  status: number,
+  body: unknown,
+  headers: Record<string, string | readonly string[]> = {},
+): ServerResponse {
   return {
     status,
     headers: { 'content-type': 'application/json', 'cache-control': 'no-cache, private', ...headers },

@@ -20,7 +20,10 @@ const DOCUMENT_ROOTS = new Set(['version', 'healthz', 'livez', 'readyz', 'openap
 
 /** Reads a path. Segments are percent-decoded one by one; `.`, `..` and names with `/` or `%` in them are refused. */
 export function parseRoute(path: string): Route {
-  const segments = path.split('/').filter((s) => s !== '').map(decode);
+  const segments = path
+    .split('/')
+    .filter((s) => s !== '')
+    .map(decode);
   const [root] = segments;
   if (root === undefined || DOCUMENT_ROOTS.has(root)) return { type: 'document', segments };
   if (root === 'api') return under(segments, '', 1);
@@ -36,12 +39,19 @@ function under(segments: readonly string[], group: string, versionAt: number): R
   const [first, second, third, fourth, fifth, ...beyond] = rest;
   if (beyond.length > 0 || first === undefined) return { type: 'unknown' };
   // `namespaces/NAME/PLURAL` is inside a namespace; `namespaces/NAME` and `namespaces/NAME/status|finalize` are the Namespace itself.
-  const insideNamespace = first === 'namespaces' && third !== undefined && !(group === '' && NAMESPACE_PARTS.has(third));
+  const insideNamespace =
+    first === 'namespaces' && third !== undefined && !(group === '' && NAMESPACE_PARTS.has(third));
   if (insideNamespace) {
-    return { type: 'resource', target: { ...base, namespace: second, plural: third, name: fourth, subresource: fifth } };
+    return {
+      type: 'resource',
+      target: { ...base, namespace: second, plural: third, name: fourth, subresource: fifth },
+    };
   }
   if (fourth !== undefined) return { type: 'unknown' };
-  return { type: 'resource', target: { ...base, namespace: undefined, plural: first, name: second, subresource: third } };
+  return {
+    type: 'resource',
+    target: { ...base, namespace: undefined, plural: first, name: second, subresource: third },
+  };
 }
 
 const NAMESPACE_PARTS = new Set(['status', 'finalize']);

@@ -7,7 +7,11 @@ export type Credential =
       readonly kind: 'wire';
       readonly bearer?: string;
       /** Subject of a client certificate that chains to our CA. */
-      readonly certificate?: { readonly commonName: string; readonly organizations: readonly string[]; readonly serial: string };
+      readonly certificate?: {
+        readonly commonName: string;
+        readonly organizations: readonly string[];
+        readonly serial: string;
+      };
     };
 
 /** A request as the app sees it, wherever it came from. */

@@ -3,7 +3,12 @@ import type { Clock } from '../../resources/ambient/clock.ts';
 import type { Ids } from '../../resources/ambient/ids.ts';
 import type { Logger } from '../../resources/ambient/log.ts';
 import { ApiError } from '../../resources/meta/api-error.ts';
-import { PING_INTERVAL_MS, type ServerMessage, type StreamRequest, TICKET_LIFETIME_MS } from '../../resources/streams/control-messages.ts';
+import {
+  PING_INTERVAL_MS,
+  type ServerMessage,
+  type StreamRequest,
+  TICKET_LIFETIME_MS,
+} from '../../resources/streams/control-messages.ts';
 
 export interface ControlHubDeps {
   readonly clock: Clock;
@@ -89,7 +94,8 @@ export class ControlHub implements AsyncDisposable {
         then();
       };
       const onAbort = () => finish(() => reject(signal.reason));
-      const late = () => finish(() => reject(unavailable(`host ${host} did not open the stream within ${TICKET_LIFETIME_MS / 1000} s`)));
+      const late = () =>
+        finish(() => reject(unavailable(`host ${host} did not open the stream within ${TICKET_LIFETIME_MS / 1000} s`)));
       const stop = this.#deps.clock.after(TICKET_LIFETIME_MS, late);
       signal.addEventListener('abort', onAbort, { once: true });
       this.#tickets.set(ticket, { host, resolve: (socket) => finish(() => resolve(socket)) });

@@ -1,15 +1,25 @@
-import { rfc3339 } from '../../resources/ambient/clock.ts';
 import type { Clock } from '../../resources/ambient/clock.ts';
+import { rfc3339 } from '../../resources/ambient/clock.ts';
 import type { Logger } from '../../resources/ambient/log.ts';
 import type { CoordinationLease } from '../../resources/kinds/coordination-lease.ts';
 import { ApiError } from '../../resources/meta/api-error.ts';
 import type { ResourceRef } from '../../resources/meta/define-kind.ts';
-import { HOST_LEASE_NAMESPACE, HOST_LEASE_RENEWAL_MS, hostLeaseName } from '../../resources/streams/control-messages.ts';
+import {
+  HOST_LEASE_NAMESPACE,
+  HOST_LEASE_RENEWAL_MS,
+  hostLeaseName,
+} from '../../resources/streams/control-messages.ts';
 import { ApiClient } from '../client/client.ts';
 import type { Transport } from '../client/transport.ts';
 import type { ControlHub } from './control-hub.ts';
 
-const LEASES: ResourceRef = { group: 'coordination.k8s.io', version: 'v1', plural: 'leases', kind: 'Lease', namespaced: true };
+const LEASES: ResourceRef = {
+  group: 'coordination.k8s.io',
+  version: 'v1',
+  plural: 'leases',
+  kind: 'Lease',
+  namespaced: true,
+};
 
 export interface PresenceDeps {
   readonly hub: ControlHub;
@@ -47,7 +57,11 @@ export async function keepPresence(deps: PresenceDeps, signal: AbortSignal): Pro
 }
 
 /** Writes what is true now: an older turn of the queue never overwrites a newer one. */
-async function writeLease({ hub, transport, serverName, clock, log }: PresenceDeps, host: string, signal: AbortSignal): Promise<void> {
+async function writeLease(
+  { hub, transport, serverName, clock, log }: PresenceDeps,
+  host: string,
+  signal: AbortSignal,
+): Promise<void> {
   const leases = new ApiClient(transport).resource<CoordinationLease>(LEASES, HOST_LEASE_NAMESPACE);
   const connected = hub.hosts().includes(host);
   const spec = {
@@ -60,9 +74,15 @@ async function writeLease({ hub, transport, serverName, clock, log }: PresenceDe
     await leases.patch(name, { spec }, {}, signal);
   } catch (error) {
     if (signal.aborted) return;
-    if (!(error instanceof ApiError) || error.reason !== 'NotFound') return log.error('host lease not written', { host, error: String(error) });
+    if (!(error instanceof ApiError) || error.reason !== 'NotFound')
+      return log.error('host lease not written', { host, error: String(error) });
     if (!connected) return;
-    const object = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: { name }, spec: { ...spec, holderIdentity: serverName } };
+    const object = {
+      apiVersion: 'coordination.k8s.io/v1',
+      kind: 'Lease',
+      metadata: { name },
+      spec: { ...spec, holderIdentity: serverName },
+    };
     await leases.create(object, {}, signal).catch((again) => {
       if (!signal.aborted) log.error('host lease not created', { host, error: String(again) });
     });

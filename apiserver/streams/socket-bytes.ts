@@ -11,12 +11,18 @@ const HIGH_WATER_BYTES = 1 << 20;
  * A WebSocket's binary messages as one byte stream. `begin` resolves with the first message or the close, whichever is first, so that a
  * refusal can still become an HTTP status. A reader that lags pauses the socket.
  */
-export function socketBytes(socket: WebSocket, signal: AbortSignal): { begin(): Promise<{ closed?: Closed }>; body: AsyncIterable<Uint8Array> } {
+export function socketBytes(
+  socket: WebSocket,
+  signal: AbortSignal,
+): { begin(): Promise<{ closed?: Closed }>; body: AsyncIterable<Uint8Array> } {
   const queue: Uint8Array[] = [];
   let bytes = 0;
   let closed: Closed | undefined;
   let wake: (() => void) | undefined;
-  const changed = () => new Promise<void>((resolve) => { wake = resolve; });
+  const changed = () =>
+    new Promise<void>((resolve) => {
+      wake = resolve;
+    });
   socket.on('message', (data: RawData) => {
     const piece = Buffer.isBuffer(data) ? data : Buffer.concat(Array.isArray(data) ? data : [Buffer.from(data)]);
     queue.push(piece);

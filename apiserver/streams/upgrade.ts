@@ -104,7 +104,10 @@ async function acceptExec({ hub }: UpgradeDeps, context: VerbContext): Promise<A
 function offer({ request }: VerbContext, wanted: string): string {
   const offered = (request.headers['sec-websocket-protocol'] ?? '').split(',').map((protocol) => protocol.trim());
   if (offered.includes(wanted)) return wanted;
-  throw new ApiError('BadRequest', `this stream speaks ${wanted}; the client offers ${offered.join(', ') || 'nothing'}`);
+  throw new ApiError(
+    'BadRequest',
+    `this stream speaks ${wanted}; the client offers ${offered.join(', ') || 'nothing'}`,
+  );
 }
 
 function refuse(socket: Duplex, { status, headers, body }: ServerResponse): void {

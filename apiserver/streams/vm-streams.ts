@@ -19,7 +19,8 @@ function guestOf(context: VerbContext): { readonly guestID: string; readonly hos
   if (stored === undefined) throw notFound(served.kind, nameOf(context));
   const vm = stored.object as VM;
   const { hostName, guestID } = vm.spec;
-  if (hostName === undefined || guestID === undefined) throw refused(served.kind, vm, 'NotPlaced', 'it is not placed on a host yet');
+  if (hostName === undefined || guestID === undefined)
+    throw refused(served.kind, vm, 'NotPlaced', 'it is not placed on a host yet');
   return { guestID, host: hostName, vm };
 }
 
@@ -28,13 +29,19 @@ export async function dialExec(context: VerbContext, hub: ControlHub, signal: Ab
   const { guestID, host, vm } = guestOf(context);
   const { query } = context.request;
   const command = query.getAll('command');
-  if (command.length === 0) throw new ApiError('BadRequest', 'command: at least one is required (?command=uname&command=-a)');
+  if (command.length === 0)
+    throw new ApiError('BadRequest', 'command: at least one is required (?command=uname&command=-a)');
   if (command.length > MAX_COMMAND_WORDS) {
     throw new ApiError('BadRequest', `command: ${command.length} words; at most ${MAX_COMMAND_WORDS}`);
   }
   const power = vm.status?.guest?.power;
   if (power !== 'Running') {
-    throw refused(context.served.kind, vm, 'NotRunning', `its guest is not running (phase ${vm.status?.phase ?? 'Pending'})`);
+    throw refused(
+      context.served.kind,
+      vm,
+      'NotRunning',
+      `its guest is not running (phase ${vm.status?.phase ?? 'Pending'})`,
+    );
   }
   const stdin = booleanOption(query, 'stdin');
   const tty = booleanOption(query, 'tty');
@@ -47,14 +54,19 @@ export function logsHandler(hub: ControlHub): (context: VerbContext) => Promise<
     const { guestID, host } = guestOf(context);
     const { query, signal } = context.request;
     const tailLines = integerOption(query, 'tailLines');
-    if (tailLines !== undefined && tailLines < 0) throw new ApiError('BadRequest', `tailLines: ${tailLines} is less than 0`);
+    if (tailLines !== undefined && tailLines < 0)
+      throw new ApiError('BadRequest', `tailLines: ${tailLines} is less than 0`);
     const follow = booleanOption(query, 'follow');
     const stream: StreamRequest = { kind: 'logs', guestID, follow, ...(tailLines === undefined ? {} : { tailLines }) };
     const socket = await hub.dial(host, stream, signal);
     const bytes = socketBytes(socket, signal);
     const begun = await bytes.begin();
     if (begun.closed !== undefined) throw closedEarly(begun.closed.code, begun.closed.reason);
-    return { status: 200, headers: { 'content-type': 'text/plain; charset=utf-8', 'cache-control': 'no-cache' }, body: bytes.body };
+    return {
+      status: 200,
+      headers: { 'content-type': 'text/plain; charset=utf-8', 'cache-control': 'no-cache' },
+      body: bytes.body,
+    };
   };
 }
 

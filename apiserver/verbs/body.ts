@@ -11,7 +11,10 @@ import type { ServerRequest } from '../requests/server-request.ts';
 export const MAX_BODY_BYTES = 3 << 20;
 
 /** A JSON body of whatever shape, with the fields given twice. */
-export async function readJsonBody(request: ServerRequest, what: string): Promise<ParsedJson & { readonly text: string }> {
+export async function readJsonBody(
+  request: ServerRequest,
+  what: string,
+): Promise<ParsedJson & { readonly text: string }> {
   const bytes = await request.body(MAX_BODY_BYTES);
   const text = new TextDecoder().decode(bytes);
   try {
@@ -42,9 +45,20 @@ export async function readObject(request: ServerRequest, kind: Kind): Promise<Se
 /** Checks apiVersion, kind and the shape of metadata, of a body or of a patched object. */
 export function checkedType(value: JsonObject, kind: Kind, unrecognized?: string): SentObject['object'] {
   const expected = apiVersionOf(kind);
-  const filled = kind.origin === 'core' ? { ...value, apiVersion: value.apiVersion ?? expected, kind: value.kind ?? kind.kind } : value;
-  if (typeof filled.kind !== 'string' || filled.kind === '' || typeof filled.apiVersion !== 'string' || filled.apiVersion === '') {
-    throw new ApiError('BadRequest', `${unrecognized ?? 'the patched object'}: Object 'Kind' or 'apiVersion' is missing`);
+  const filled =
+    kind.origin === 'core'
+      ? { ...value, apiVersion: value.apiVersion ?? expected, kind: value.kind ?? kind.kind }
+      : value;
+  if (
+    typeof filled.kind !== 'string' ||
+    filled.kind === '' ||
+    typeof filled.apiVersion !== 'string' ||
+    filled.apiVersion === ''
+  ) {
+    throw new ApiError(
+      'BadRequest',
+      `${unrecognized ?? 'the patched object'}: Object 'Kind' or 'apiVersion' is missing`,
+    );
   }
   if (filled.apiVersion !== expected) {
     const message = `the API version in the data (${filled.apiVersion}) does not match the expected API version (${expected})`;
@@ -52,11 +66,17 @@ export function checkedType(value: JsonObject, kind: Kind, unrecognized?: string
   }
   if (filled.kind !== kind.kind) {
     const [sent, served] = [filled.kind, kind.kind];
-    throw new ApiError('BadRequest', `${served} in version "${kind.version}" cannot be handled as a ${served}: the kind in the data is ${sent}`);
+    throw new ApiError(
+      'BadRequest',
+      `${served} in version "${kind.version}" cannot be handled as a ${served}: the kind in the data is ${sent}`,
+    );
   }
   const metadata = filled.metadata ?? {};
   if (!isObject(metadata)) {
-    throw new ApiError('BadRequest', `${kind.kind} in version "${kind.version}" cannot be handled as a ${kind.kind}: metadata must be an object`);
+    throw new ApiError(
+      'BadRequest',
+      `${kind.kind} in version "${kind.version}" cannot be handled as a ${kind.kind}: metadata must be an object`,
+    );
   }
   return { ...filled, metadata };
 }

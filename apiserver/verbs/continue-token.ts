@@ -10,13 +10,20 @@ export interface ContinueToken {
 
 /** Opaque to clients: base64url of a versioned JSON. */
 export function encodeContinue(token: ContinueToken): string {
-  return Buffer.from(JSON.stringify({ v: 'coppice/1', rv: token.revision ?? -1, start: token.after })).toString('base64url');
+  return Buffer.from(JSON.stringify({ v: 'coppice/1', rv: token.revision ?? -1, start: token.after })).toString(
+    'base64url',
+  );
 }
 
 export function decodeContinue(text: string): ContinueToken {
   try {
     const parsed: unknown = JSON.parse(Buffer.from(text, 'base64url').toString('utf8'));
-    if (isObject(parsed) && parsed.v === 'coppice/1' && typeof parsed.start === 'string' && Number.isSafeInteger(parsed.rv)) {
+    if (
+      isObject(parsed) &&
+      parsed.v === 'coppice/1' &&
+      typeof parsed.start === 'string' &&
+      Number.isSafeInteger(parsed.rv)
+    ) {
       const rv = parsed.rv as number;
       return rv < 0 ? { after: parsed.start } : { revision: rv, after: parsed.start };
     }

@@ -1,4 +1,4 @@
-import { alreadyExists, ApiError, forbidden, notFound } from '../../resources/meta/api-error.ts';
+import { ApiError, alreadyExists, forbidden, invalid, notFound } from '../../resources/meta/api-error.ts';
 import type { JsonObject } from '../../resources/meta/object.ts';
 import { requiredValue } from '../admission/causes.ts';
 import { authorizeObject } from '../auth/authorize.ts';
@@ -7,7 +7,6 @@ import { commit, currentOf, type WritePlan } from '../registry/commit.ts';
 import { dryRunOption, fieldManagerOption, fieldValidationOption } from '../requests/options.ts';
 import { warningHeaders } from '../requests/respond.ts';
 import type { ServerResponse } from '../requests/server-request.ts';
-import { invalid } from '../../resources/meta/api-error.ts';
 import { readObject } from './body.ts';
 import { checkNames, knownFields, newObject, type WriteFrame } from './next-object.ts';
 import { oneObject } from './represent.ts';
@@ -57,7 +56,11 @@ function planCreate(context: VerbContext, frame: WriteFrame, sent: JsonObject & 
   authorizeObject(identity, kind, object);
   const there = currentOf(parts.cache, kind, target.namespace, name);
   if (there !== undefined) {
-    throw alreadyExists(kind, name, there.object.metadata.deletionTimestamp === undefined ? '' : 'object is being deleted: ');
+    throw alreadyExists(
+      kind,
+      name,
+      there.object.metadata.deletionTimestamp === undefined ? '' : 'object is being deleted: ',
+    );
   }
   return { kind, namespace: target.namespace, name, before: undefined, after: object, relies };
 }

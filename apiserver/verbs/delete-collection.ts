@@ -19,14 +19,23 @@ export async function deleteCollection(context: VerbContext): Promise<ServerResp
     .sorted()
     .filter((item) => inNamespace(item.object, target.namespace) && selection.matches(item.object));
   for (const item of chosen) await removeIfThere(context, item, wish);
-  return manyObjects(served.kind, chosen, { resourceVersion: String(parts.cache.revision) }, {
-    representation: 'Object',
-    query: request.query,
-    nowMs: parts.clock.now(),
-  });
+  return manyObjects(
+    served.kind,
+    chosen,
+    { resourceVersion: String(parts.cache.revision) },
+    {
+      representation: 'Object',
+      query: request.query,
+      nowMs: parts.clock.now(),
+    },
+  );
 }
 
-async function removeIfThere(context: VerbContext, item: StoredObject, wish: Parameters<typeof remove>[1]): Promise<void> {
+async function removeIfThere(
+  context: VerbContext,
+  item: StoredObject,
+  wish: Parameters<typeof remove>[1],
+): Promise<void> {
   const { name, namespace } = item.object.metadata;
   try {
     await remove({ ...context, target: { ...context.target, name, namespace } }, wish);

@@ -27,7 +27,11 @@ export async function deleteOne(context: VerbContext): Promise<ServerResponse> {
   const wish = await readWish(request);
   const { object, removed } = await remove(context, wish);
   if (!removed) {
-    return oneObject(200, served.kind, object, { representation: 'Object', query: request.query, nowMs: parts.clock.now() });
+    return oneObject(200, served.kind, object, {
+      representation: 'Object',
+      query: request.query,
+      nowMs: parts.clock.now(),
+    });
   }
   const status: Status = {
     kind: 'Status',
@@ -45,7 +49,10 @@ export async function deleteOne(context: VerbContext): Promise<ServerResponse> {
 }
 
 /** Removes the object in the context's URL, or marks it as being deleted when something holds it. */
-export async function remove(context: VerbContext, wish: DeleteWish): Promise<{ object: KubeObject; removed: boolean }> {
+export async function remove(
+  context: VerbContext,
+  wish: DeleteWish,
+): Promise<{ object: KubeObject; removed: boolean }> {
   const { parts, request } = context;
   let last: KubeObject | undefined;
   const plan = () => {
@@ -66,7 +73,8 @@ export async function remove(context: VerbContext, wish: DeleteWish): Promise<{ 
 function mark({ parts, served }: VerbContext, before: KubeObject, wish: DeleteWish): KubeObject {
   const finalizers = [...(before.metadata.finalizers ?? [])];
   const wanted = { Background: undefined, Foreground: 'foregroundDeletion', Orphan: 'orphan' }[wish.propagation];
-  if (wanted !== undefined && before.metadata.deletionTimestamp === undefined && !finalizers.includes(wanted)) finalizers.push(wanted);
+  if (wanted !== undefined && before.metadata.deletionTimestamp === undefined && !finalizers.includes(wanted))
+    finalizers.push(wanted);
   if (before.metadata.deletionTimestamp !== undefined) return before;
   const marked = {
     ...before,
@@ -85,7 +93,11 @@ function mark({ parts, served }: VerbContext, before: KubeObject, wish: DeleteWi
 function checkPreconditions({ served }: VerbContext, object: KubeObject, { uid, resourceVersion }: DeleteWish): void {
   const { metadata } = object;
   if (uid !== undefined && uid !== metadata.uid) {
-    throw conflict(served.kind, metadata.name, `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${metadata.uid}`);
+    throw conflict(
+      served.kind,
+      metadata.name,
+      `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${metadata.uid}`,
+    );
   }
   if (resourceVersion !== undefined && resourceVersion !== metadata.resourceVersion) {
     throw conflict(
@@ -104,7 +116,12 @@ export async function readWish(request: ServerRequest): Promise<DeleteWish> {
   const preconditions = isObject(value.preconditions) ? value.preconditions : {};
   const grace = value.gracePeriodSeconds ?? integerOption(query, 'gracePeriodSeconds');
   if (grace !== undefined && (typeof grace !== 'number' || grace < 0)) {
-    throw invalidOption(OPTIONS, 'gracePeriodSeconds', 'FieldValueInvalid', `Invalid value: ${String(grace)}: must be greater than or equal to 0`);
+    throw invalidOption(
+      OPTIONS,
+      'gracePeriodSeconds',
+      'FieldValueInvalid',
+      `Invalid value: ${String(grace)}: must be greater than or equal to 0`,
+    );
   }
   return {
     dryRun: dryRunOption(dryRun, OPTIONS),
@@ -130,7 +147,8 @@ async function readOptions(request: ServerRequest): Promise<{ value: JsonObject 
 
 function propagationOf(value: JsonObject, query: URLSearchParams): DeleteWish['propagation'] {
   const policy = value.propagationPolicy ?? query.get('propagationPolicy') ?? undefined;
-  const orphan = value.orphanDependents ?? (query.has('orphanDependents') ? booleanOption(query, 'orphanDependents') : undefined);
+  const orphan =
+    value.orphanDependents ?? (query.has('orphanDependents') ? booleanOption(query, 'orphanDependents') : undefined);
   if (policy !== undefined && orphan !== undefined) {
     const message = 'Invalid value: orphanDependents and deletionPropagation cannot be both set';
     throw invalidOption(OPTIONS, 'propagationPolicy', 'FieldValueInvalid', message);

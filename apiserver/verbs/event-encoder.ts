@@ -41,13 +41,15 @@ export class EventEncoder {
   }
 
   bookmark(object: object): Uint8Array {
-    const shown = this.#representation === 'Table' ? { ...object, kind: 'Table', apiVersion: 'meta.k8s.io/v1', rows: [] } : object;
+    const shown =
+      this.#representation === 'Table' ? { ...object, kind: 'Table', apiVersion: 'meta.k8s.io/v1', rows: [] } : object;
     return encoder.encode(`${encodeJson({ type: 'BOOKMARK', object: shown })}\n`);
   }
 
   #line(type: EventType, stored: StoredObject, withColumns: boolean): Uint8Array {
     const head = encoder.encode(`{"type":"${type}","object":`);
-    const body = this.#representation === 'Object' ? stored.bytes : encoder.encode(encodeJson(this.#shape(stored, withColumns)));
+    const body =
+      this.#representation === 'Object' ? stored.bytes : encoder.encode(encodeJson(this.#shape(stored, withColumns)));
     const line = new Uint8Array(head.length + body.length + END.length);
     line.set(head);
     line.set(body, head.length);

@@ -17,7 +17,8 @@ export async function get(context: VerbContext): Promise<ServerResponse> {
   if (stored === undefined) throw notFound(served.kind, nameOf(context));
   authorizeObject(context.identity, served.kind, stored.object);
   if (target.subresource === 'scale') {
-    if (served.kind.scale === undefined) throw new ApiError('NotFound', 'the server could not find the requested resource');
+    if (served.kind.scale === undefined)
+      throw new ApiError('NotFound', 'the server could not find the requested resource');
     return json(200, scaleOf(stored.object, served.kind.scale));
   }
   return oneObject(200, served.kind, stored.object, {

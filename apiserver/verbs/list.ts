@@ -22,7 +22,9 @@ export async function list(context: VerbContext): Promise<ServerResponse> {
   const limit = Math.max(0, integerOption(query, 'limit') ?? 0);
   const from = await startOf(context);
   const inside =
-    target.namespace === undefined ? from.objects : from.objects.filter((item) => inNamespace(item.object, target.namespace));
+    target.namespace === undefined
+      ? from.objects
+      : from.objects.filter((item) => inNamespace(item.object, target.namespace));
   const matching = selection.all ? inside : inside.filter((item) => selection.matches(item.object));
   const start = from.after === undefined ? 0 : matching.findIndex((item) => item.key > (from.after as string));
   const rest = start < 0 ? [] : start === 0 ? matching : matching.slice(start);
@@ -32,10 +34,16 @@ export async function list(context: VerbContext): Promise<ServerResponse> {
   const last = page.at(-1);
   const meta: ListMeta = {
     resourceVersion: String(from.revision),
-    ...(remaining > 0 && last !== undefined ? { continue: encodeContinue({ revision: from.revision, after: last.key }) } : {}),
+    ...(remaining > 0 && last !== undefined
+      ? { continue: encodeContinue({ revision: from.revision, after: last.key }) }
+      : {}),
     ...(remaining > 0 && selection.all ? { remainingItemCount: remaining } : {}),
   };
-  return manyObjects(served.kind, page, meta, { representation: context.representation, query, nowMs: parts.clock.now() });
+  return manyObjects(served.kind, page, meta, {
+    representation: context.representation,
+    query,
+    nowMs: parts.clock.now(),
+  });
 }
 
 interface Start {
@@ -59,7 +67,8 @@ async function startOf(context: VerbContext): Promise<Start> {
   await reach(parts, revision, request.signal);
   const limited = (integerOption(query, 'limit') ?? 0) > 0;
   const exact = match === 'Exact' || (match === undefined && limited && revision !== undefined && revision > 0);
-  if (exact && revision !== undefined && revision !== parts.cache.revision) return { objects: await at(context, revision), revision };
+  if (exact && revision !== undefined && revision !== parts.cache.revision)
+    return { objects: await at(context, revision), revision };
   return newest({ parts, served });
 }
 
@@ -68,14 +77,20 @@ function newest({ parts, served }: Pick<VerbContext, 'parts' | 'served'>): Start
 }
 
 /** All objects as they were at a revision: from a kept snapshot, else from the store's history. */
-async function at({ parts, served, request }: VerbContext, revision: number, after?: string): Promise<readonly StoredObject[]> {
+async function at(
+  { parts, served, request }: VerbContext,
+  revision: number,
+  after?: string,
+): Promise<readonly StoredObject[]> {
   const id = resourceId(served.kind);
   const kept = parts.snapshots.find(id, revision);
   if (kept !== undefined) return kept;
   const prefix = resourcePrefix(served.kind);
   try {
     const { entries } = await parts.store.range({ prefix, revision }, request.signal);
-    const objects = entries.map((e) => decodeStored(e.key.slice(prefix.length), e.value, e.modRevision, (t) => parseJson(t).value));
+    const objects = entries.map((e) =>
+      decodeStored(e.key.slice(prefix.length), e.value, e.modRevision, (t) => parseJson(t).value),
+    );
     parts.snapshots.keep(id, revision, objects);
     return objects;
   } catch (error) {
@@ -94,18 +109,32 @@ type Match = 'Exact' | 'NotOlderThan' | undefined;
 function checkMatch(query: URLSearchParams, token: string): Match {
   const match = query.get('resourceVersionMatch') ?? '';
   const version = query.get('resourceVersion') ?? '';
-  const refuse = (reason: string, message: string) => invalidOption('ListOptions', 'resourceVersionMatch', reason, message);
+  const refuse = (reason: string, message: string) =>
+    invalidOption('ListOptions', 'resourceVersionMatch', reason, message);
   if (query.has('sendInitialEvents')) {
-    throw invalidOption('ListOptions', 'sendInitialEvents', 'FieldValueForbidden', 'Forbidden: sendInitialEvents is forbidden for list');
+    throw invalidOption(
+      'ListOptions',
+      'sendInitialEvents',
+      'FieldValueForbidden',
+      'Forbidden: sendInitialEvents is forbidden for list',
+    );
   }
   if (token !== '' && version !== '' && version !== '0') {
     throw new ApiError('BadRequest', 'specifying resource version is not allowed when using continue');
   }
   if (match === '') return undefined;
-  if (token !== '') throw refuse('FieldValueForbidden', 'Forbidden: resourceVersionMatch is forbidden when continue is provided');
-  if (version === '') throw refuse('FieldValueForbidden', 'Forbidden: resourceVersionMatch is forbidden unless resourceVersion is provided');
+  if (token !== '')
+    throw refuse('FieldValueForbidden', 'Forbidden: resourceVersionMatch is forbidden when continue is provided');
+  if (version === '')
+    throw refuse(
+      'FieldValueForbidden',
+      'Forbidden: resourceVersionMatch is forbidden unless resourceVersion is provided',
+    );
   if (match !== 'Exact' && match !== 'NotOlderThan') {
-    throw refuse('FieldValueNotSupported', `Unsupported value: "${match}": supported values: "Exact", "NotOlderThan", ""`);
+    throw refuse(
+      'FieldValueNotSupported',
+      `Unsupported value: "${match}": supported values: "Exact", "NotOlderThan", ""`,
+    );
   }
   if (match === 'Exact' && version === '0') {
     throw refuse('FieldValueForbidden', 'Forbidden: resourceVersionMatch "exact" is forbidden for resourceVersion "0"');

@@ -1,14 +1,22 @@
-import { judgeFields } from '../admission/field-validation.ts';
-import { validateMetadata } from '../admission/metadata.ts';
-import { applyDefaults, pruneUnknown } from '../admission/structural.ts';
 import { ApiError, type Cause, conflict, invalid } from '../../resources/meta/api-error.ts';
 import type { Kind } from '../../resources/meta/define-kind.ts';
-import { isObject, type JsonObject, jsonEqual, type KubeObject, type ObjectMeta, valueAt, withValueAt } from '../../resources/meta/object.ts';
+import {
+  isObject,
+  type JsonObject,
+  jsonEqual,
+  type KubeObject,
+  type ObjectMeta,
+  valueAt,
+  withValueAt,
+} from '../../resources/meta/object.ts';
+import { decodeMetadata } from '../admission/decode-metadata.ts';
 import type { FieldValidation } from '../admission/field-validation.ts';
+import { judgeFields } from '../admission/field-validation.ts';
+import { applyDefaults, pruneUnknown } from '../admission/structural.ts';
 import type { Identity } from '../auth/identity.ts';
 import type { ServedKind } from '../registry/registry.ts';
-import { carryWritten, checkFinalizers } from './writers.ts';
 import type { ServerParts } from './verb-context.ts';
+import { carryWritten, checkFinalizers } from './writers.ts';
 
 /** Who writes what, and how strictly it is read. */
 export interface WriteFrame {
@@ -25,13 +33,18 @@ export function knownFields(
   duplicates: readonly string[],
   directive: FieldValidation,
 ): { readonly object: JsonObject & { metadata: JsonObject }; readonly warnings: readonly string[] } {
-  const { object, unknown } = pruneUnknown(sent, kind.schema);
+  const { object, unknown } = pruneUnknown(decodeMetadata(kind, sent), kind.schema);
   const warnings = judgeFields(kind, { duplicates, unknown }, directive);
   return { object: { ...object, metadata: isObject(object.metadata) ? object.metadata : {} }, warnings };
 }
 
 /** A new object from what a client sent: system metadata, defaults, admission, then every check. Throws what a client is to be told. */
-export function newObject(frame: WriteFrame, sent: JsonObject & { metadata: JsonObject }, name: string, namespace: string | undefined): KubeObject {
+export function newObject(
+  frame: WriteFrame,
+  sent: JsonObject & { metadata: JsonObject },
+  name: string,
+  namespace: string | undefined,
+): KubeObject {
   const { parts, served } = frame;
   const { kind } = served;
   const metadata = {
@@ -44,7 +57,10 @@ export function newObject(frame: WriteFrame, sent: JsonObject & { metadata: Json
     creationTimestamp: `${new Date(parts.clock.now()).toISOString().slice(0, 19)}Z`,
   };
   const { status, ...rest } = sent;
-  const draft = applyDefaults({ ...rest, ...(kind.status || status === undefined ? {} : { status }), metadata }, kind.schema) as JsonObject;
+  const draft = applyDefaults(
+    { ...rest, ...(kind.status || status === undefined ? {} : { status }), metadata },
+    kind.schema,
+  ) as JsonObject;
   const object = carryWritten(frame, undefined, draft as KubeObject);
   checkFinalizers(frame, undefined, object);
   return checked(frame, admitted(frame, object, undefined), undefined);
@@ -54,7 +70,11 @@ export function newObject(frame: WriteFrame, sent: JsonObject & { metadata: Json
  * The object that an update wishes for, on top of what stands: what the caller may not set is taken from what stands. Answers `before`
  * itself when nothing changes.
  */
-export function nextObject(frame: WriteFrame, before: KubeObject, wanted: JsonObject & { metadata: JsonObject }): KubeObject {
+export function nextObject(
+  frame: WriteFrame,
+  before: KubeObject,
+  wanted: JsonObject & { metadata: JsonObject },
+): KubeObject {
   const { kind } = frame.served;
   checkIdentity(kind, before, wanted.metadata);
   let draft = partOf(frame, before, wanted);
@@ -90,14 +110,26 @@ function sentMetadata(metadata: JsonObject): ObjectMeta {
 }
 
 function isEmpty(value: unknown): boolean {
-  return value === '' || (Array.isArray(value) ? value.length === 0 : isObject(value) && Object.keys(value).length === 0);
+  return (
+    value === '' || (Array.isArray(value) ? value.length === 0 : isObject(value) && Object.keys(value).length === 0)
+  );
 }
 
 /** The metadata only the server sets. */
 function systemMetadata(metadata: ObjectMeta): Partial<ObjectMeta> {
   const { name, namespace, generateName, uid, resourceVersion, generation, creationTimestamp } = metadata;
   const { deletionTimestamp, deletionGracePeriodSeconds } = metadata;
-  const all = { name, namespace, generateName, uid, resourceVersion, generation, creationTimestamp, deletionTimestamp, deletionGracePeriodSeconds };
+  const all = {
+    name,
+    namespace,
+    generateName,
+    uid,
+    resourceVersion,
+    generation,
+    creationTimestamp,
+    deletionTimestamp,
+    deletionGracePeriodSeconds,
+  };
   return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
 }
 
@@ -124,7 +156,7 @@ function changedBeyondMetadata(kind: Kind, before: KubeObject, after: KubeObject
 
 function checked({ served }: WriteFrame, object: KubeObject, before: KubeObject | undefined): KubeObject {
   const { kind, validate } = served;
-  const causes: Cause[] = [...validateMetadata(kind, object), ...deletingFinalizers(object, before), ...validate(object, before)];
+  const causes: Cause[] = [...deletingFinalizers(object, before), ...validate(object, before)];
   if (causes.length > 0) throw invalid(kind, object.metadata.name, causes);
   return object;
 }
@@ -148,9 +180,20 @@ function deletingFinalizers(object: KubeObject, before: KubeObject | undefined):
 /** 400 when a body names another object than the URL. */
 export function checkNames(metadata: JsonObject, name: string | undefined, namespace: string | undefined): void {
   if (name !== undefined && metadata.name !== undefined && metadata.name !== '' && metadata.name !== name) {
-    throw new ApiError('BadRequest', `the name of the object (${String(metadata.name)}) does not match the name on the URL (${name})`);
+    throw new ApiError(
+      'BadRequest',
+      `the name of the object (${String(metadata.name)}) does not match the name on the URL (${name})`,
+    );
   }
-  if (namespace !== undefined && metadata.namespace !== undefined && metadata.namespace !== '' && metadata.namespace !== namespace) {
-    throw new ApiError('BadRequest', 'the namespace of the provided object does not match the namespace sent on the request');
+  if (
+    namespace !== undefined &&
+    metadata.namespace !== undefined &&
+    metadata.namespace !== '' &&
+    metadata.namespace !== namespace
+  ) {
+    throw new ApiError(
+      'BadRequest',
+      'the namespace of the provided object does not match the namespace sent on the request',
+    );
   }
 }

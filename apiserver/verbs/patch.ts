@@ -25,7 +25,8 @@ export async function patch(context: VerbContext): Promise<ServerResponse> {
   const type = contentType(request.headers['content-type']);
   const accepted = kind.origin === 'core' ? [JSON_PATCH, MERGE, STRATEGIC] : [JSON_PATCH, MERGE];
   if (!accepted.includes(type)) throw unsupportedMediaType(type, accepted);
-  if (query.has('force')) throw invalidOption(OPTIONS, 'force', 'FieldValueForbidden', 'Forbidden: may not be specified for non-apply patch');
+  if (query.has('force'))
+    throw invalidOption(OPTIONS, 'force', 'FieldValueForbidden', 'Forbidden: may not be specified for non-apply patch');
   const dryRun = dryRunOption(query.getAll('dryRun'), OPTIONS);
   fieldManagerOption(query, OPTIONS);
   const directive = fieldValidationOption(query, OPTIONS);
@@ -33,11 +34,17 @@ export async function patch(context: VerbContext): Promise<ServerResponse> {
   const warnings: string[] = [];
   return writeOver(context, dryRun, warnings, (before) => {
     const patched = checkedType(apply.to(before), kind);
-    const { object, warnings: found } = knownFields(kind, patched, apply.duplicates, directive satisfies FieldValidation);
+    const { object, warnings: found } = knownFields(
+      kind,
+      patched,
+      apply.duplicates,
+      directive satisfies FieldValidation,
+    );
     warnings.splice(0, warnings.length, ...found);
     checkNames(object.metadata, nameOf(context), target.namespace);
     const version = object.metadata.resourceVersion;
-    if (version !== undefined && version !== '' && version !== before.metadata.resourceVersion) checkVersion(context, before, version);
+    if (version !== undefined && version !== '' && version !== before.metadata.resourceVersion)
+      checkVersion(context, before, version);
     return object;
   });
 }
@@ -50,11 +57,12 @@ interface ReadyPatch {
 async function readPatch({ request, served }: VerbContext, type: string): Promise<ReadyPatch> {
   const { value, duplicates } = await readJsonBody(request, 'error decoding patch');
   if (type === JSON_PATCH) {
-    const operations = decodeJsonPatch(value);
+    const { operations } = decodeJsonPatch(value);
     return { duplicates, to: (before) => objectOf(applyJsonPatch(before, operations)) };
   }
   if (!isObject(value)) throw new ApiError('BadRequest', 'a merge patch must be a JSON object');
-  if (type === STRATEGIC) return { duplicates, to: (before) => objectOf(applyStrategicMergePatch(before, value, served.kind.schema)) };
+  if (type === STRATEGIC)
+    return { duplicates, to: (before) => objectOf(applyStrategicMergePatch(before, value, served.kind.schema)) };
   return { duplicates, to: (before) => objectOf(applyMergePatch(before, value)) };
 }
 

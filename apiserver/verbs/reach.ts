@@ -23,6 +23,9 @@ export async function reach(parts: ServerParts, revision: number | undefined, si
 function tooLarge(revision: number, current: number): ApiError {
   const message = `Too large resource version: ${revision}, current: ${current}`;
   return new ApiError('Timeout', `Timeout: ${message}`, {
-    details: { retryAfterSeconds: 1, causes: [{ reason: 'ResourceVersionTooLarge', message: 'Too large resource version' }] },
+    details: {
+      retryAfterSeconds: 1,
+      causes: [{ reason: 'ResourceVersionTooLarge', message: 'Too large resource version' }],
+    },
   });
 }

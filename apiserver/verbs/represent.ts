@@ -19,7 +19,12 @@ export function includeObjectOption(query: URLSearchParams): IncludeObject {
   const text = query.get('includeObject') ?? '';
   if (text === '') return 'Metadata';
   if (text === 'None' || text === 'Metadata' || text === 'Object') return text;
-  throw invalidOption('TableOptions', 'includeObject', 'FieldValueNotSupported', `Unsupported value: ${JSON.stringify(text)}`);
+  throw invalidOption(
+    'TableOptions',
+    'includeObject',
+    'FieldValueNotSupported',
+    `Unsupported value: ${JSON.stringify(text)}`,
+  );
 }
 
 /** One object as asked for. `bytes` are its own encoding, when they are at hand. */
@@ -43,7 +48,11 @@ export function oneObject(
       return json(status, partialMetadata(object), headers);
     case 'Table': {
       const listMeta = { resourceVersion: object.metadata.resourceVersion };
-      return json(status, tableOf(kind, [object], { listMeta, includeObject: includeObjectOption(query), nowMs }), headers);
+      return json(
+        status,
+        tableOf(kind, [object], { listMeta, includeObject: includeObjectOption(query), nowMs }),
+        headers,
+      );
     }
     case 'PartialObjectMetadataList':
       throw new ApiError('NotAcceptable', 'a single object cannot be answered as PartialObjectMetadataList');
@@ -63,7 +72,11 @@ export function manyObjects(
   const objects = () => items.map((item) => item.object);
   switch (representation) {
     case 'Object':
-      return { status: 200, headers: { 'content-type': 'application/json', 'cache-control': 'no-cache, private' }, body: listBody(kind, items, meta) };
+      return {
+        status: 200,
+        headers: { 'content-type': 'application/json', 'cache-control': 'no-cache, private' },
+        body: listBody(kind, items, meta),
+      };
     case 'Table':
       return json(200, tableOf(kind, objects(), { listMeta: meta, includeObject: includeObjectOption(query), nowMs }));
     case 'PartialObjectMetadataList':

@@ -23,7 +23,10 @@ export async function writeScale(context: VerbContext): Promise<ServerResponse> 
   const { parts, request, served, identity } = context;
   const mapping = served.kind.scale;
   if (mapping === undefined) throw new ApiError('NotFound', 'the server could not find the requested resource');
-  const dryRun = dryRunOption(request.query.getAll('dryRun'), request.method === 'PUT' ? 'UpdateOptions' : 'PatchOptions');
+  const dryRun = dryRunOption(
+    request.query.getAll('dryRun'),
+    request.method === 'PUT' ? 'UpdateOptions' : 'PatchOptions',
+  );
   const wish = await readWish(context);
   const frame: WriteFrame = { parts, served, identity, subresource: undefined };
   const plan = (): WritePlan => {
@@ -49,7 +52,7 @@ async function readWish({ request }: VerbContext): Promise<(scale: JsonObject) =
     return scale;
   };
   if (type === 'application/json-patch+json') {
-    const operations = decodeJsonPatch(value);
+    const { operations } = decodeJsonPatch(value);
     return (scale) => whole(applyJsonPatch(scale, operations));
   }
   const sent = whole(value);
@@ -60,5 +63,7 @@ function replicasOf(scale: JsonObject, name: string): number {
   const replicas = valueAt(scale, ['spec', 'replicas']) ?? 0;
   if (typeof replicas === 'number' && Number.isInteger(replicas) && replicas >= 0) return replicas;
   const message = `Invalid value: ${JSON.stringify(replicas)}: must be a whole number greater than or equal to 0`;
-  throw invalid({ group: 'autoscaling', kind: 'Scale' }, name, [{ reason: 'FieldValueInvalid', field: 'spec.replicas', message }]);
+  throw invalid({ group: 'autoscaling', kind: 'Scale' }, name, [
+    { reason: 'FieldValueInvalid', field: 'spec.replicas', message },
+  ]);
 }

@@ -27,7 +27,9 @@ export async function update(context: VerbContext): Promise<ServerResponse> {
     if (version === undefined || version === '') {
       if (kind.origin === 'core') return object;
       const message = 'Invalid value: 0x0: must be specified for an update';
-      throw invalid(kind, nameOf(context), [{ reason: 'FieldValueInvalid', field: 'metadata.resourceVersion', message }]);
+      throw invalid(kind, nameOf(context), [
+        { reason: 'FieldValueInvalid', field: 'metadata.resourceVersion', message },
+      ]);
     }
     checkVersion(context, before, version);
     return object;

@@ -27,10 +27,16 @@ export async function watch(context: VerbContext): Promise<ServerResponse> {
   const initial = initialOf(query);
   const version = resourceVersionOption(query.get('resourceVersion'));
   await reach(parts, version, request.signal);
-  const encoder = new EventEncoder(served.kind, context.representation, includeObjectOption(query), () => parts.clock.now());
+  const encoder = new EventEncoder(served.kind, context.representation, includeObjectOption(query), () =>
+    parts.clock.now(),
+  );
   const watcher = new Watcher(context, selection, encoder);
   watcher.start(initial.replay || version === undefined || version === 0 ? undefined : version, initial.mark);
-  return { status: 200, headers: { 'content-type': 'application/json', 'cache-control': 'no-cache, private' }, body: watcher.queue };
+  return {
+    status: 200,
+    headers: { 'content-type': 'application/json', 'cache-control': 'no-cache, private' },
+    body: watcher.queue,
+  };
 }
 
 interface Initial {
@@ -133,10 +139,11 @@ class Watcher {
   #offer(event: CacheEvent): void {
     const before = event.previous !== undefined && this.#selects(event.previous);
     const after = !event.removed && this.#selects(event.current);
-    if (after) return this.#send(before ? 'MODIFIED' : 'ADDED', event.current, event);
-    if (!before || event.previous === undefined) return;
+    if (after) this.#send(before ? 'MODIFIED' : 'ADDED', event.current, event);
     // A removal tells the object as it was last; leaving the selection tells it as it last matched.
-    this.#send('DELETED', event.removed ? event.current : removedAt(event.previous, event.revision), event);
+    else if (before && event.previous !== undefined) {
+      this.#send('DELETED', event.removed ? event.current : removedAt(event.previous, event.revision), event);
+    }
   }
 
   #send(type: EventType, stored: StoredObject, event: CacheEvent): void {

@@ -33,13 +33,19 @@ export function carryWritten(frame: WriteFrame, before: KubeObject | undefined, 
 /** Finalizers under `coppice.dev/` belong to controllers, hosts and operators. */
 export function checkFinalizers(frame: WriteFrame, before: KubeObject | undefined, draft: KubeObject): void {
   if (roleOf(frame.identity) !== undefined) return;
-  const ours = (object: KubeObject | undefined) => (object?.metadata.finalizers ?? []).filter((f) => f.startsWith(`${COPPICE_GROUP}/`));
+  const ours = (object: KubeObject | undefined) =>
+    (object?.metadata.finalizers ?? []).filter((f) => f.startsWith(`${COPPICE_GROUP}/`));
   if (jsonEqual(ours(before), ours(draft))) return;
-  throw forbidden(frame.served.kind, draft.metadata.name, `finalizers under ${COPPICE_GROUP}/ are written by controllers`, {
-    reason: 'FieldWriter',
-    message: 'only controllers write these finalizers',
-    field: 'metadata.finalizers',
-  });
+  throw forbidden(
+    frame.served.kind,
+    draft.metadata.name,
+    `finalizers under ${COPPICE_GROUP}/ are written by controllers`,
+    {
+      reason: 'FieldWriter',
+      message: 'only controllers write these finalizers',
+      field: 'metadata.finalizers',
+    },
+  );
 }
 
 interface WrittenField {

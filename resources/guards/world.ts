@@ -111,7 +111,10 @@ export class World implements WorldView {
   }
 
   /** The value laid over an object by a write in flight, and that write's revision. */
-  assumed(kind: Ref<KubeObject>, key: string): { readonly object: KubeObject | undefined; readonly revision: number } | undefined {
+  assumed(
+    kind: Ref<KubeObject>,
+    key: string,
+  ): { readonly object: KubeObject | undefined; readonly revision: number } | undefined {
     return this.#assumed.get(resourceId(kind))?.get(key);
   }
 
