@@ -2,13 +2,13 @@ import { isObject, type JsonObject, jsonEqual } from '../../resources/meta/objec
 
 /**
  * The merge patch (RFC 7396) that makes `current` say what `wanted` says and drop what `before` said and `wanted` no longer does. What
- * neither says is left alone. Empty when there is nothing to change.
+ * neither says is left alone. Empty when there is nothing to change. The same patch as kubectl's for kinds that are not its own.
  */
 export function threeWayPatch(before: JsonObject, wanted: JsonObject, current: JsonObject): JsonObject {
   return mergePatches(removals(before, wanted), changes(current, wanted));
 }
 
-/** Fields of `wanted` that `current` lacks or has otherwise. A wanted null says nothing, since null in a patch removes. */
+/** Fields of `wanted` that `current` lacks or has otherwise. Nulls are the business of `removals`. */
 function changes(current: JsonObject, wanted: JsonObject): JsonObject {
   const out: JsonObject = {};
   for (const [field, value] of Object.entries(wanted)) {
@@ -25,16 +25,16 @@ function changes(current: JsonObject, wanted: JsonObject): JsonObject {
   return out;
 }
 
-/** What `before` had and `wanted` has not, as nulls. */
+/** What `before` said and `wanted` no longer says, and what `wanted` newly says is null, as nulls. */
 function removals(before: JsonObject, wanted: JsonObject): JsonObject {
   const out: JsonObject = {};
-  for (const [field, value] of Object.entries(before)) {
-    const next = Object.hasOwn(wanted, field) ? wanted[field] : undefined;
-    if (next === undefined || (next === null && value !== null)) out[field] = null;
-    else if (isObject(value) && isObject(next)) {
-      const inner = removals(value, next);
-      if (Object.keys(inner).length > 0) out[field] = inner;
-    }
+  for (const field of Object.keys(before)) if (!Object.hasOwn(wanted, field)) out[field] = null;
+  for (const [field, value] of Object.entries(wanted)) {
+    const had = Object.hasOwn(before, field) ? before[field] : undefined;
+    if (value === null && had !== null) out[field] = null;
+    if (!isObject(value)) continue;
+    const inner = removals(isObject(had) ? had : {}, value);
+    if (Object.keys(inner).length > 0) out[field] = inner;
   }
   return out;
 }

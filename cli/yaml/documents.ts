@@ -105,7 +105,7 @@ function checkValues(root: unknown, source: Place): void {
 
 function checkNumber(value: number, path: string, source: Place): void {
   if (!Number.isFinite(value)) throw at(source, `${path}: ${value} is not a number JSON can carry`);
-  if (Number.isInteger(value) && !Number.isSafeInteger(value) && Math.abs(value) < 1e21)
+  if (Number.isInteger(value) && !Number.isSafeInteger(value) && Math.abs(value) < 2 ** 64)
     throw at(source, `${path}: an integer beyond 9007199254740991 is not kept exactly; quote it`);
 }
 
