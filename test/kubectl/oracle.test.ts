@@ -8,7 +8,6 @@ import { loadAll } from 'js-yaml';
 import { writeAdminKubeconfig } from '../../apiserver/pki/admin-kubeconfig.ts';
 import type { ResourceRef } from '../../resources/meta/define-kind.ts';
 import { kindFromCRD } from '../../resources/meta/kind-from-crd.ts';
-import type { JsonObject } from '../../resources/meta/object.ts';
 import {
   type ListeningServer,
   listenTestServer,
@@ -61,7 +60,7 @@ describe('kubectl transcripts', function () {
     }
     kubectl = found;
     folder = mkdtempSync(join(tmpdir(), 'coppice-kubectl-'));
-    const crds = loadAll(readFileSync(join(HERE, 'files/crds.yaml'), 'utf8')) as JsonObject[];
+    const crds = loadAll(readFileSync(join(HERE, 'files/crds.yaml'), 'utf8')) as Parameters<typeof kindFromCRD>[0][];
     test = await startTestServer();
     for (const crd of crds) test.server.registry.add(kindFromCRD(crd));
     listening = await listenTestServer(test, join(folder, 'pki'));
