@@ -131,6 +131,15 @@ describe('the guest agent', function () {
     assert.deepEqual(await run.exit, { code: 0 });
   });
 
+  it('does not hang up on a command that closes its terminal before it ends', async () => {
+    const script = 'exec 0<&- 1>&- 2>&-; sleep 0.2; exit 5';
+    const run = await connection.exec(
+      { command: ['sh', '-c', script], stdin: false, tty: { rows: 24, columns: 80 } },
+      never,
+    );
+    assert.deepEqual(await run.exit, { code: 5 });
+  });
+
   it('kills the whole session when the signal ends, jobs of a shell included', async () => {
     const stop = new AbortController();
     const script = 'sleep 1000 & echo $!; sh -c "set -m; sleep 1000 & echo \\$!; wait" & wait';

@@ -64,6 +64,13 @@ class RawHost implements Disposable {
     }
   }
 
+  /** What comes next, as it is. */
+  async firstBytes(): Promise<Buffer> {
+    const [chunk] = await once(this.#socket, 'data');
+    assert.ok(Buffer.isBuffer(chunk));
+    return chunk;
+  }
+
   async close(): Promise<void> {
     this.#socket.destroy();
     await once(this.#socket, 'close');
@@ -130,6 +137,15 @@ describe('the guest agent given malformed input', function () {
     await host.meet(Buffer.concat([exec(5, 'echo', 'no'), encodeFrame(HostFrame.PING, 6)]));
     host.send(encodeFrame(HostFrame.PING, 7));
     assert.equal((await host.next()).channel, 7);
+  });
+
+  it('tells a host that believes in a session that there is none', async () => {
+    using host = new RawHost(await agent.raw());
+    host.send(encodeFrame(HostFrame.PING, 6));
+    const bytes = await host.firstBytes();
+    assert.deepEqual([bytes[4], bytes.readUInt32BE(5)], [AgentFrame.ERROR, 0]);
+    assert.match(bytes.toString('latin1', 10), /no session/);
+    await host.meet();
   });
 
   for (const length of [0, 4, 65_542, 0x7fff_ffff, 0xffff_ffff]) {

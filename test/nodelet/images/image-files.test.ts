@@ -211,10 +211,7 @@ describe('an image’s digest', () => {
     kernelVersion: '1',
   };
   const write = (fields: object) =>
-    writeFile(
-      join(dir, 'image.json'),
-      JSON.stringify({ ...manifest, packages: {}, agentSource: 's', guestSource: 's', ...fields }),
-    );
+    writeFile(join(dir, 'image.json'), JSON.stringify({ ...manifest, packages: {}, ...fields }));
   beforeEach(async () => {
     dir = await mkdtemp(join(tmpdir(), 'cpd-'));
     await write({});

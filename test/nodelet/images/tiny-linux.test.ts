@@ -70,6 +70,17 @@ describe('a guest of the tiny Linux image', function () {
     connection = await meet(guest);
     await until(async () => (await run('pidof cat || true')) === '');
 
+    // A crashed agent comes back, and its host is told instead of left waiting.
+    const orphan = await connection.exec({ command: ['sleep', '1000'], stdin: false }, never);
+    const killer = await connection.exec(
+      { command: ['sh', '-c', 'kill -KILL $(pidof coppice-agent)'], stdin: false },
+      never,
+    );
+    await assert.rejects(Promise.all([orphan.exit, killer.exit]), { reason: 'StreamBroken' });
+    await connection.closed;
+    connection = await meet(guest);
+    assert.equal(await run('pidof sleep >/dev/null; ps -o args | grep -c "[s]leep 1000" || true'), '0');
+
     await connection.shutdown(never);
     assert.equal(await guest.ended, 0);
     await connection.closed;
