@@ -182,11 +182,11 @@ export class SimDriver implements Driver {
       throw new DriverError('AgentUnavailable', `guest ${guest.spec.label} is still starting`);
     const session = this.#sessions.get(id) ?? new AbortController();
     this.#sessions.set(id, session);
+    if (request.command[0] === 'poweroff') await this.#turnOff(guest, 'GuestShutdown', 'the guest powered itself off');
     return simProcess(guest, request, { killed: signal, gone: session.signal });
   }
 
   logs(id: string, options: LogOptions, signal: AbortSignal): AsyncIterable<Uint8Array> {
-    this.#find(id);
     return simLog(() => this.#host.guests.get(id), id, this.#feed, options, signal);
   }
 
@@ -258,8 +258,9 @@ export class SimDriver implements Driver {
   }
 
   async #sleepUntilBooted(guest: SimGuest, signal: AbortSignal): Promise<void> {
-    const left = (guest.bootedAt ?? 0) - this.clock.now();
-    if (guest.power === 'Running' && left > 0) await this.clock.sleep(left, signal);
+    // More than once: a timer may be up a little before the wall clock says so.
+    while (this.#power(guest) === 'Starting')
+      await this.clock.sleep(Math.max(1, (guest.bootedAt ?? 0) - this.clock.now()), signal);
   }
 
   async #meetFaults(operation: SimOperation, signal: AbortSignal): Promise<void> {
@@ -282,7 +283,7 @@ export class SimDriver implements Driver {
     }
   }
 
-  async #turnOff(guest: SimGuest, reason: 'Requested' | 'Crashed', words: string): Promise<void> {
+  async #turnOff(guest: SimGuest, reason: 'Requested' | 'GuestShutdown' | 'Crashed', words: string): Promise<void> {
     guest.power = 'Off';
     guest.stopReason = reason;
     if (reason === 'Crashed') guest.message = words;

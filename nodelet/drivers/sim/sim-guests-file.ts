@@ -21,7 +21,12 @@ const SimGuestSchema = Type.Object({
   startedAt: Type.Optional(Type.Number()),
   bootedAt: Type.Optional(Type.Number()),
   stopReason: Type.Optional(
-    Type.Union([Type.Literal('Requested'), Type.Literal('Crashed'), Type.Literal('StartFailed')]),
+    Type.Union([
+      Type.Literal('Requested'),
+      Type.Literal('GuestShutdown'),
+      Type.Literal('Crashed'),
+      Type.Literal('StartFailed'),
+    ]),
   ),
   message: Type.Optional(Type.String()),
   /** The console log, its last lines. */

@@ -1,5 +1,5 @@
 import type { ChangeFeed } from '../change-feed.ts';
-import type { LogOptions } from '../driver.ts';
+import { DriverError, type LogOptions } from '../driver.ts';
 import type { SimGuest } from './sim-guests-file.ts';
 
 /** The console log of a simulated guest. `guest` answers it as it is now, undefined once it is removed. */
@@ -10,6 +10,7 @@ export async function* simLog(
   options: LogOptions,
   signal: AbortSignal,
 ): AsyncGenerator<Uint8Array, void, undefined> {
+  if (guest() === undefined) throw new DriverError('NoSuchGuest', `there is no guest ${id} on this host`);
   const left = new AbortController();
   // Heard before the first look, so that no line falls between.
   const changes = feed.read(AbortSignal.any([signal, left.signal]));

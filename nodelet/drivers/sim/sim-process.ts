@@ -9,7 +9,7 @@ const CTRL_C = 3;
 const CTRL_D = 4;
 
 /**
- * A command of a simulated guest: `true`, `false`, `echo`, `uname`, `sh -c 'exit N'` and `cat` do what they do anywhere; others say they are simulated
+ * A command of a simulated guest: `true`, `false`, `echo`, `uname`, `sh -c 'exit N'`, `cat` and `poweroff` do what they do anywhere; others say they are simulated
  * and exit 127. `killed` ends the command, `gone` breaks its streams.
  */
 export function simProcess(
@@ -39,6 +39,7 @@ export function simProcess(
   };
   ends.killed.addEventListener('abort', kill, { once: true });
   ends.gone.addEventListener('abort', breakOff, { once: true });
+  if (ends.gone.aborted) breakOff();
 
   const cat = request.command[0] === 'cat' && request.command.length === 1 && request.stdin;
   if (!cat) {
@@ -89,7 +90,7 @@ function answerOf(guest: SimGuest, { command }: ExecRequest): Answer {
   }
   return {
     code: 127,
-    err: `simulated guest: ${JSON.stringify(name)} is not simulated; true, false, echo, uname, cat and sh -c 'exit N' are\n`,
+    err: `simulated guest: ${JSON.stringify(name)} is not simulated; true, false, echo, uname, cat, poweroff and sh -c 'exit N' are\n`,
   };
 }
 
