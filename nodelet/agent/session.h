@@ -1,0 +1,39 @@
+/* What is said with one host: finding the marker, reading frames, answering them. */
+#ifndef COPPICE_SESSION_H
+#define COPPICE_SESSION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "channel.h"
+#include "frame.h"
+#include "ring.h"
+
+#define INPUT_BYTES (2 * (HEADER_BYTES + MAX_PAYLOAD))
+/* Room kept free in `output` so that every frame that is read can be answered. */
+#define ANSWER_ROOM 16384u
+#define ABANDON_MS 2000
+#define POWER_OFF_MS 10000
+
+struct session {
+  bool whole_machine; /* may set the clock and the identity and power off: not when serving a plain process */
+  bool framed;        /* a marker has been seen and no nonsense since */
+  bool met;           /* HELLO was answered: frames count */
+  uint8_t nonce[NONCE_BYTES];
+  uint32_t matched;   /* bytes of the marker that the input ends with */
+  uint32_t have;
+  uint8_t input[INPUT_BYTES];
+  struct ring output;
+  int64_t power_off_at; /* 0 = nobody asked */
+};
+
+/* Takes bytes the port has put at input + have. */
+void session_receive(struct session *s, uint32_t n, int64_t now);
+/* Handles the frames that are there, as long as answers fit. */
+void session_handle(struct session *s, int64_t now);
+/* Queues a frame; false without room. */
+bool session_send(struct session *s, int type, uint32_t channel, const void *payload, uint32_t n);
+/* The host has gone. */
+void session_end(struct session *s, int64_t now);
+
+#endif
