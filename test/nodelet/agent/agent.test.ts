@@ -102,7 +102,11 @@ describe('the guest agent', function () {
 
   it('runs a command on a terminal, of the size asked for and resized', async () => {
     const run = await connection.exec(
-      { command: ['sh', '-c', 'stty size; read line; stty size; exit 3'], stdin: true, tty: { rows: 33, columns: 101 } },
+      {
+        command: ['sh', '-c', 'stty size; read line; stty size; exit 3'],
+        stdin: true,
+        tty: { rows: 33, columns: 101 },
+      },
       never,
     );
     let seen = '';
@@ -196,7 +200,9 @@ describe('the guest agent', function () {
   });
 
   it('takes 64 commands at a time, refuses the next and goes on', async () => {
-    const runs = await Promise.all(Array.from({ length: 64 }, () => connection.exec({ command: ['cat'], stdin: true }, never)));
+    const runs = await Promise.all(
+      Array.from({ length: 64 }, () => connection.exec({ command: ['cat'], stdin: true }, never)),
+    );
     await assert.rejects(shell('true'), { reason: 'AgentUnavailable', message: /64 commands/ });
     await Promise.all(runs.map((run) => run.closeStdin()));
     for (const run of runs) assert.deepEqual(await run.exit, { code: 0 });
