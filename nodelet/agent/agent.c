@@ -106,7 +106,7 @@ static void tend_channels(int64_t now) {
 
 static int timeout_ms(int64_t now) {
   int64_t until = port.connected ? INT64_MAX : now + LOOK_AGAIN_MS;
-  if (session.power_off_at != 0 && session.power_off_at < until) until = session.power_off_at;
+  if (session.power != POWER_ON && session.power_at < until) until = session.power_at;
   for (int i = 0; i < MAX_CHANNELS; i++)
     if (channels[i].used && channels[i].deadline != 0 && channels[i].deadline < until) until = channels[i].deadline;
   if (until == INT64_MAX) return -1;
@@ -193,11 +193,11 @@ static void serve(int signals) {
     int64_t now = now_ms();
     session_handle(&session, now); /* frames that waited for room to answer */
     tend_channels(now);
+    session_tend_power(&session, now);
     choose(&p, signals, turn);
     if (poll(p.fds, p.count, timeout_ms(now)) < 0 && errno != EINTR) return;
     now = now_ms();
     if (p.fds[0].revents != 0 && drain_signals(signals)) return;
-    if (session.power_off_at != 0 && now >= session.power_off_at) machine_power_off();
     serve_port(p.fds[1].revents, now);
     serve_channels(&p);
   }

@@ -150,9 +150,9 @@ static void handle_machine_frame(struct session *s, int type, uint32_t id, const
   } else if (type == H_SET_IDENTITY) {
     answer_done(s, id, machine_set_identity(p, n));
   } else {
-    machine_request_power_off();
-    s->power_off_at = now + POWER_OFF_MS;
     answer_done(s, id, NULL);
+    s->power = POWER_ASKED; /* acted on when the answer is out: PID 1 ends this process early on */
+    s->power_at = now + POWER_ANSWER_MS;
   }
 }
 
@@ -174,6 +174,16 @@ static void handle_frame(struct session *s, int type, uint32_t id, const uint8_t
     default:
       /* Frames for a channel that has just ended are on their way when its EXIT is: not an error. */
       if ((c = channel_find(id)) != NULL) handle_channel_frame(s, c, type, p, n);
+  }
+}
+
+void session_tend_power(struct session *s, int64_t now) {
+  if (s->power == POWER_ASKED && (s->output.used == 0 || now >= s->power_at)) {
+    machine_request_power_off();
+    s->power = POWER_REQUESTED;
+    s->power_at = now + POWER_OFF_MS;
+  } else if (s->power == POWER_REQUESTED && now >= s->power_at) {
+    machine_power_off();
   }
 }
 

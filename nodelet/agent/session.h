@@ -13,7 +13,8 @@
 /* Room kept free in `output` so that every frame that is read can be answered. */
 #define ANSWER_ROOM 16384u
 #define ABANDON_MS 2000
-#define POWER_OFF_MS 10000
+#define POWER_ANSWER_MS 1000 /* for the answer to get out */
+#define POWER_OFF_MS 10000   /* for PID 1 to power off, before it is done without it */
 
 struct session {
   bool whole_machine; /* may set the clock and the identity and power off: not when serving a plain process */
@@ -24,7 +25,8 @@ struct session {
   uint32_t have;
   uint8_t input[INPUT_BYTES];
   struct ring output;
-  int64_t power_off_at; /* 0 = nobody asked */
+  enum { POWER_ON, POWER_ASKED, POWER_REQUESTED } power;
+  int64_t power_at;   /* when to go on, unless POWER_ON */
 };
 
 /* Takes bytes the port has put at input + have. */
@@ -33,6 +35,8 @@ void session_receive(struct session *s, uint32_t n, int64_t now);
 void session_handle(struct session *s, int64_t now);
 /* Queues a frame; false without room. */
 bool session_send(struct session *s, int type, uint32_t channel, const void *payload, uint32_t n);
+/* Goes on with powering off, if that was asked for. */
+void session_tend_power(struct session *s, int64_t now);
 /* The host has gone. */
 void session_end(struct session *s, int64_t now);
 
