@@ -4,12 +4,12 @@ import type { Logger } from '../../../resources/ambient/log.ts';
 import { rotateConsole } from './console-log.ts';
 import type { QemuGuest } from './qemu-guest.ts';
 
-const ROUND_MS = 5000;
+const ROUND_MS = 2000;
 /** A guest that waits for disk space goes on once this much is free: with less it would stop again at once. */
 const SPACE_TO_GO_ON = 64 * 1024 * 1024;
 const MAX_STDERR = 1024 * 1024;
 
-/** Goes round the running guests every five seconds until the signal aborts: bounds their logs, and lets go on who waited for disk space that is there now. */
+/** Goes round the running guests every two seconds until the signal aborts: bounds their logs, and lets go on who waited for disk space that is there now. */
 export async function takeCare(
   guests: () => Iterable<QemuGuest>,
   clock: Clock,
@@ -30,8 +30,7 @@ export async function takeCare(
   }
 }
 
-/** One look at one guest. */
-export async function careFor(guest: QemuGuest, signal: AbortSignal): Promise<void> {
+async function careFor(guest: QemuGuest, signal: AbortSignal): Promise<void> {
   await rotateConsole(guest.files);
   const said = await stat(guest.files.stderr).catch(() => undefined);
   if (said !== undefined && said.size > MAX_STDERR) await truncate(guest.files.stderr, 0);

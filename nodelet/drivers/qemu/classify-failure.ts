@@ -5,7 +5,11 @@ const KNOWN: readonly (readonly [RegExp, DriverErrorReason, string])[] = [
   [/Cannot lock pid file/, 'InUse', 'another QEMU runs it already'],
   [/cannot set up guest memory|Cannot allocate memory/, 'Failed', 'the host has not enough memory'],
   [/No space left on device/, 'NoSpace', 'the disk of the host is full'],
-  [/Image is not in qcow2 format|Could not open backing file/, 'Invalid', 'its disk is not readable'],
+  [
+    /Image is not in qcow2 format|Could not open backing file|Unsupported (cluster size|qcow2 version)/,
+    'Invalid',
+    'its disk is not readable',
+  ],
   [
     /could not load kernel|could not open kernel|could not load initrd|Could not open '[^']*'/i,
     'ImageMissing',

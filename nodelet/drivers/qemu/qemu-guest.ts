@@ -1,14 +1,13 @@
-import { readFile, rename, rm } from 'node:fs/promises';
+import { rename, rm } from 'node:fs/promises';
 import type { Clock } from '../../../resources/ambient/clock.ts';
 import type { Logger } from '../../../resources/ambient/log.ts';
 import { DriverError, type GuestPower, type ObservedGuest } from '../driver.ts';
 import { orAborted } from '../or-aborted.ts';
 import { withDeadline } from '../with-deadline.ts';
-import { classifyFailure } from './classify-failure.ts';
-import { lastWords } from './console-log.ts';
 import { type GuestFiles, makeSocketDir, type SocketRoot } from './guest-files.ts';
 import { type GuestRecord, type GuestState, writeRecord, writeState } from './guest-record.ts';
 import type { HostProcesses } from './host-processes.ts';
+import { howItEnded, startFailure } from './how-it-ended.ts';
 import { observeProcess } from './observe.ts';
 import { type ConnectAgent, QemuProcess } from './qemu-process.ts';
 import { killProcess, spawnQemu } from './spawn-qemu.ts';
@@ -223,13 +222,10 @@ export class QemuGuest {
       await withDeadline(this.#host.clock, LAUNCH_MS, signal, (s) => process.monitor(s));
     } catch (error) {
       signal.throwIfAborted();
-      if (this.#process === process)
+      if (!process.ended)
         throw new DriverError('Failed', `guest ${this.spec.label}: QEMU does not answer`, { cause: error });
       await this.#settling;
-      const words = await readFile(this.files.stderr, 'utf8').catch(() => '');
-      const failure = classifyFailure(this.spec.label, words.slice(-4096));
-      await this.#change({ ...this.#state, stopReason: 'StartFailed', message: failure.message });
-      throw failure;
+      throw await startFailure(this.spec.label, this.files);
     }
   }
 
@@ -254,41 +250,11 @@ export class QemuGuest {
   /** Writes down how the guest went off. */
   async #settle(hostRebooted: boolean): Promise<void> {
     const process = this.#process;
-    const { phase, shutdownReason } = this.#state;
-    const {
-      pid: _pid,
-      startTime: _startTime,
-      bootId: _bootId,
-      stopReason: _stopReason,
-      message: _message,
-      ...kept
-    } = this.#state;
-    const off: GuestState = { ...kept, phase: 'Off' };
-    if (phase === 'Stopping') await this.#note({ ...off, stopReason: 'Requested' });
-    else if (hostRebooted) await this.#note({ ...off, stopReason: 'HostRebooted', message: 'the host was restarted' });
-    else if (shutdownReason?.startsWith('guest-'))
-      await this.#note({ ...off, ...(await this.#guestShutdown(shutdownReason)) });
-    else await this.#note({ ...off, stopReason: 'Crashed', message: await this.#epitaph() });
+    await this.#note(await howItEnded(this.#state, hostRebooted, this.spec.label, this.files));
     if (this.#process === process) this.#process = undefined;
     await process?.[Symbol.asyncDispose]();
     this.#log.info('guest is off', { reason: this.#state.stopReason });
     this.#host.changed(this.spec.id);
-  }
-
-  async #guestShutdown(reason: string): Promise<Pick<GuestState, 'stopReason' | 'message'>> {
-    if (reason === 'guest-shutdown') return { stopReason: 'GuestShutdown', message: 'the guest powered itself off' };
-    // A panic looks the same as a reboot from outside; the console tells them apart.
-    const words = await lastWords(this.files, 2);
-    return {
-      stopReason: 'GuestShutdown',
-      message: `the guest restarted or panicked (${reason}); its console ends: ${words}`,
-    };
-  }
-
-  async #epitaph(): Promise<string> {
-    const stderr = (await readFile(this.files.stderr, 'utf8').catch(() => '')).trim().split('\n').at(-1) ?? '';
-    const words = stderr === '' ? await lastWords(this.files, 2) : stderr.slice(-300);
-    return `its QEMU process died${words === '' ? '' : `; last words: ${words}`}`;
   }
 
   /** As `#change`, for what has happened whether or not the disk takes it: after a restart it is found again, with less of the reason. */

@@ -41,6 +41,7 @@ export class QemuProcess implements AsyncDisposable {
   readonly #options: QemuProcessOptions;
   readonly #detached = new AbortController();
   readonly #gone = Promise.withResolvers<void>();
+  #ended = false;
   #connected = Promise.withResolvers<QmpClient>();
   #monitor: QmpClient | undefined;
   #agent: AgentConnection | undefined;
@@ -71,6 +72,9 @@ export class QemuProcess implements AsyncDisposable {
   }
   get problem(): ObservedGuest['problem'] {
     return this.#problem;
+  }
+  get ended(): boolean {
+    return this.#ended;
   }
   /** Resolves when the process has ended; never if it is detached from before. */
   get gone(): Promise<void> {
@@ -121,6 +125,7 @@ export class QemuProcess implements AsyncDisposable {
       }
       if (signal.aborted) return;
       if (!(await this.#options.alive())) {
+        this.#ended = true;
         this.#gone.resolve();
         return;
       }
@@ -187,7 +192,9 @@ export class QemuProcess implements AsyncDisposable {
   }
 
   #onEvent({ event, data }: QmpEvent): void {
-    if (event === 'SHUTDOWN') void this.#onShutdown(typeof data.reason === 'string' ? data.reason : 'unknown');
+    // Told to quit, QEMU reports an end once more: the first one is why.
+    if (event === 'SHUTDOWN' && data.reason !== 'host-qmp-quit')
+      void this.#onShutdown(typeof data.reason === 'string' ? data.reason : 'unknown');
     else if (event === 'STOP' || event === 'RESUME') void this.#refresh();
     else if (event === 'BLOCK_IO_ERROR' && data.nospace === true) {
       this.#problem = {

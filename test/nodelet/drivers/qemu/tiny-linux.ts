@@ -8,12 +8,13 @@ const cache = join(packageRoot, 'node_modules/.cache/coppice');
 export async function tinyLinux(): Promise<{ readonly imagesRoot: string; readonly digest: string } | string> {
   const imagesRoot = join(cache, 'images');
   try {
-    const image = await buildTinyLinux({
+    const options = {
       outDir: join(imagesRoot, 'tiny-linux'),
       cacheDir: join(cache, 'packages'),
       packageRoot,
       report: () => {},
-    });
+    };
+    const image = await buildTinyLinux(options, new AbortController().signal);
     return { imagesRoot, digest: image.facts.digest };
   } catch (error) {
     return `the tiny-linux image cannot be built: ${error instanceof Error ? error.message : String(error)}`;
