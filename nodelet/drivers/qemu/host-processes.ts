@@ -7,7 +7,7 @@ import { runTool } from './run-tool.ts';
 export interface HostProcesses {
   /** Changes with each boot. */
   bootId(): Promise<string>;
-  /** The process as it is now; undefined if there is none, or only its remains. */
+  /** The process as it is now; undefined if there is none, or only its remains. Throws when that cannot be found out. */
   find(pid: number): Promise<HostProcess | undefined>;
 }
 
@@ -31,8 +31,11 @@ export function procProcesses(root: string): HostProcesses {
         const startTime = fields[19];
         if (fields[0] === 'Z' || fields[0] === 'X' || startTime === undefined) return undefined;
         return { startTime, argv: await readFile(join(root, String(pid), 'cmdline'), 'utf8') };
-      } catch {
-        return undefined; // Gone, also between the two reads.
+      } catch (error) {
+        // Gone, also between the two reads. Any other failure is ours (no file descriptors left, say) and proves nothing about the process.
+        if (error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ESRCH'))
+          return undefined;
+        throw error;
       }
     },
   };

@@ -124,7 +124,8 @@ export class QemuProcess implements AsyncDisposable {
           this.#options.log.error('guest monitor does not answer', { error: String(error) });
       }
       if (signal.aborted) return;
-      if (!(await this.#options.alive())) {
+      // What cannot be found out is not an end.
+      if (!(await this.#options.alive().catch(() => true))) {
         this.#ended = true;
         this.#gone.resolve();
         return;
@@ -158,6 +159,10 @@ export class QemuProcess implements AsyncDisposable {
     while (!signal.aborted) {
       try {
         const agent = await connect(this.#options.files.agentSocket, signal);
+        if (signal.aborted) {
+          await agent[Symbol.asyncDispose]();
+          return;
+        }
         this.#agent = agent;
         this.#agentAnswered = true;
         if (this.#problem?.reason === 'AgentLost') this.#problem = undefined;

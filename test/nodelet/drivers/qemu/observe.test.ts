@@ -4,8 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { guestFiles, makeSocketDir } from '../../../../nodelet/drivers/qemu/guest-files.ts';
 import type { GuestState } from '../../../../nodelet/drivers/qemu/guest-record.ts';
-import { procProcesses } from '../../../../nodelet/drivers/qemu/host-processes.ts';
+import { procProcesses, psProcesses } from '../../../../nodelet/drivers/qemu/host-processes.ts';
 import { observeProcess } from '../../../../nodelet/drivers/qemu/observe.ts';
+import { systemClock } from '../../../../resources/ambient/system-clock.ts';
 
 describe('the proof that a guest runs', () => {
   let root: string;
@@ -81,6 +82,20 @@ describe('the proof that a guest runs', () => {
   it('knows that nothing noted before a reboot runs', async () => {
     await runs(4711, '900');
     assert.deepEqual(await observe({ ...noted, bootId: 'boot-0' }), { kind: 'host-rebooted' });
+  });
+
+  it('takes a failure to look for no answer at all', async () => {
+    await mkdir(join(root, 'proc/4711/stat'), { recursive: true });
+    await assert.rejects(observe(noted), { code: 'EISDIR' });
+  });
+
+  it('asks ps where there is no /proc', async () => {
+    const processes = psProcesses(systemClock);
+    const found = await processes.find(process.pid);
+    assert.match(found?.argv ?? '', /mocha/);
+    assert.deepEqual((await processes.find(process.pid))?.startTime, found?.startTime);
+    assert.match(found?.startTime ?? '', /\d\d:\d\d:\d\d \d{4}$/);
+    assert.equal(await processes.find(2 ** 22 + 1), undefined);
   });
 
   it('puts sockets into no folder others could have made', async () => {
