@@ -25,12 +25,10 @@ export interface EventRecorderOptions {
   readonly client: ApiClient;
   /** Who says so, such as `system:controller:placement`. */
   readonly component: string;
+  /** Which of its processes, such as `controllers-x7k2f`. */
+  readonly instance: string;
   readonly clock: Clock;
   readonly log: Logger;
-}
-
-interface Pending {
-  readonly event: Event;
 }
 
 /**
@@ -41,7 +39,7 @@ interface Pending {
 export class EventRecorder implements AsyncDisposable {
   readonly #options: EventRecorderOptions;
   readonly #buckets = new Map<string, { tokens: number; atMs: number }>();
-  readonly #waiting: Pending[] = [];
+  readonly #waiting: Event[] = [];
   readonly #stop = new AbortController();
   #sending: Promise<void> | undefined;
 
@@ -51,7 +49,7 @@ export class EventRecorder implements AsyncDisposable {
 
   record(object: KubeObject, occurrence: Occurrence): void {
     if (this.#stop.signal.aborted || this.#waiting.length >= MAX_WAITING || !this.#mayHave(object.metadata.uid)) return;
-    this.#waiting.push({ event: this.#eventOf(object, occurrence) });
+    this.#waiting.push(this.#eventOf(object, occurrence));
     this.#sending ??= this.#send().finally(() => {
       this.#sending = undefined;
     });
@@ -84,9 +82,9 @@ export class EventRecorder implements AsyncDisposable {
       const next = this.#waiting.shift();
       if (next === undefined || this.#stop.signal.aborted) return;
       try {
-        await this.#sendOne(next.event, this.#stop.signal);
+        await this.#sendOne(next, this.#stop.signal);
       } catch (error) {
-        this.#options.log.debug('event dropped', { name: next.event.metadata.name, error: String(error) });
+        this.#options.log.debug('event dropped', { name: next.metadata.name, error: String(error) });
       }
     }
   }
@@ -112,7 +110,7 @@ export class EventRecorder implements AsyncDisposable {
   }
 
   #eventOf(object: KubeObject, { type, reason, message }: Occurrence): Event {
-    const { component, clock } = this.#options;
+    const { component, instance, clock } = this.#options;
     const { name, uid, resourceVersion } = object.metadata;
     const namespace = object.metadata.namespace ?? 'default';
     const at = rfc3339(clock.now());
@@ -134,6 +132,7 @@ export class EventRecorder implements AsyncDisposable {
       firstTimestamp: at,
       lastTimestamp: at,
       reportingComponent: component,
+      reportingInstance: instance,
       source: { component },
     };
   }

@@ -19,6 +19,8 @@ interface Informer {
   readonly health: () => ReflectorHealth;
   readonly run: (signal: AbortSignal) => Promise<void>;
   readonly stop: AbortController;
+  /** Holds only part of each object. */
+  readonly trimmed: boolean;
   /** Set while it runs. */
   running?: Promise<void>;
 }
@@ -35,7 +37,10 @@ export class Informers implements AsyncDisposable {
 
   /** The cache of a built-in kind's objects in all namespaces. */
   of<T extends KubeObject>(kind: Kind<T>): CacheView<T> {
-    return this.#informer<T>(kind, undefined).cache as CacheView<T>;
+    const informer = this.#informer<T>(kind, undefined);
+    if (informer.trimmed)
+      throw new Error(`${kind.plural} are held in part already; who needs them whole must ask first`);
+    return informer.cache as CacheView<T>;
   }
 
   /**
@@ -46,12 +51,13 @@ export class Informers implements AsyncDisposable {
     return this.#informer<KubeObject>(ref, keep).cache;
   }
 
-  /** Forgets a resource that is no longer served. */
+  /** Forgets a trimmed resource that is no longer served. */
   async drop(ref: ResourceRef): Promise<void> {
     const informer = this.#informers.get(resourceId(ref));
+    if (informer?.trimmed !== true) return;
     this.#informers.delete(resourceId(ref));
-    informer?.stop.abort();
-    await informer?.running;
+    informer.stop.abort();
+    await informer.running;
   }
 
   /** Starts every reflector; those asked for later start at once. */
@@ -83,6 +89,7 @@ export class Informers implements AsyncDisposable {
       health: () => reflector.health,
       run: (signal) => reflector.run(signal),
       stop: new AbortController(),
+      trimmed: keep !== undefined,
     };
     this.#informers.set(id, informer);
     if (this.#started) begin(informer);
