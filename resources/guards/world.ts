@@ -110,6 +110,14 @@ export class World implements WorldView {
     this.#recontribute(id, key, before, object);
   }
 
+  /** The value laid over an object by a write in flight, and that write's revision. */
+  assumed(
+    kind: Ref<KubeObject>,
+    key: string,
+  ): { readonly object: KubeObject | undefined; readonly revision: number } | undefined {
+    return this.#assumed.get(resourceId(kind))?.get(key);
+  }
+
   /** Forgets every assumption at or after `revision`: that write, and all behind it, did not happen. */
   dropFrom(revision: number): void {
     for (const [id, over] of this.#assumed) {

@@ -45,12 +45,15 @@ const spec = Type.Object(
   { description: 'What the operator decides for the whole fleet. An absent field means its default.' },
 );
 
-const status = Type.Object({
-  observedGeneration: Type.Optional(
-    Type.Integer({ format: 'int64', description: 'The generation this status is about.' }),
-  ),
-  conditions: conditions(),
-});
+const status = Type.Object(
+  {
+    observedGeneration: Type.Optional(
+      Type.Integer({ format: 'int64', description: 'The generation this status is about.' }),
+    ),
+    conditions: conditions(),
+  },
+  { description: 'Whether the rules are in force.' },
+);
 
 /** The one page of fleet-wide rules; always named `default`. */
 export const Policy = defineCoppiceKind({

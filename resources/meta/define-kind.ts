@@ -97,6 +97,7 @@ export interface KindDeclaration<T extends KubeObject> {
   readonly kind: string;
   readonly plural: string;
   readonly singular?: string;
+  readonly listKind?: string;
   readonly shortNames?: readonly string[];
   readonly categories?: readonly string[];
   readonly namespaced: boolean;

@@ -60,6 +60,16 @@ export function valueAt(value: unknown, path: readonly string[]): unknown {
   return at;
 }
 
+/** A copy with another value at a path (`undefined` removes the field); objects on the way are copied, or made. */
+export function withValueAt<T extends JsonObject>(object: T, [field, ...rest]: readonly string[], value: unknown): T {
+  if (field === undefined) return object;
+  const child = object[field];
+  const next = rest.length === 0 ? value : withValueAt(isObject(child) ? child : {}, rest, value);
+  if (next !== undefined) return { ...object, [field]: next };
+  const { [field]: _, ...without } = object;
+  return without as T;
+}
+
 /** Deep equality of JSON values; an undefined field equals an absent one. */
 export function jsonEqual(a: unknown, b: unknown): boolean {
   if (a === b) return true;

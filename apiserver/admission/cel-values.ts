@@ -1,0 +1,63 @@
+import { Environment } from '@marcbachmann/cel-js';
+import { isObject } from '../../resources/meta/object.ts';
+import type { Schema } from '../../resources/meta/schema.ts';
+
+/** Names CEL keeps for itself; a property so named is `__name__` in rules. */
+const RESERVED: ReadonlySet<string> = new Set(
+  'true false null in as break const continue else for function if import let loop package namespace return var void while'.split(
+    ' ',
+  ),
+);
+
+/** A property's name in rules, or undefined when rules cannot name it. */
+export function celName(property: string): string | undefined {
+  if (RESERVED.has(property)) return `__${property}__`;
+  const name = property
+    .replaceAll('__', '__underscores__')
+    .replaceAll('.', '__dot__')
+    .replaceAll('-', '__dash__')
+    .replaceAll('/', '__slash__');
+  return /^[A-Za-z_][A-Za-z0-9_]*$/.test(name) ? name : undefined;
+}
+
+/** A JSON value as rules see it: integers as BigInt, instants and durations as such, properties under their names in rules. */
+export function celValue(value: unknown, schema: Schema | undefined): unknown {
+  if (Array.isArray(value)) return value.map((item) => celValue(item, schema?.items));
+  if (isObject(value)) return celObject(value, schema);
+  if (typeof value === 'number') return celNumber(value, schema);
+  if (typeof value === 'bigint') return schema?.type === 'number' ? Number(value) : value;
+  return typeof value === 'string' ? celString(value, schema?.format) : value;
+}
+
+function celObject(value: Readonly<Record<string, unknown>>, schema: Schema | undefined): Record<string, unknown> {
+  // Without a prototype, `has(self.constructor)` asks only for fields.
+  const fields: Record<string, unknown> = Object.create(null);
+  for (const [name, field] of Object.entries(value)) {
+    const known =
+      schema?.properties !== undefined && Object.hasOwn(schema.properties, name) ? schema.properties[name] : undefined;
+    if (known !== undefined) fields[celName(name) ?? name] = celValue(field, known);
+    else
+      fields[name] = celValue(field, isObject(schema?.additionalProperties) ? schema.additionalProperties : undefined);
+  }
+  return fields;
+}
+
+function celNumber(value: number, schema: Schema | undefined): number | bigint {
+  return schema?.type !== 'number' && Number.isInteger(value) ? BigInt(value) : value;
+}
+
+const DURATIONS = new Environment().registerVariable('text', 'string').parse('duration(text)');
+
+function celString(text: string, format: string | undefined): unknown {
+  switch (format) {
+    case 'date-time':
+    case 'date':
+      return new Date(text);
+    case 'duration':
+      return DURATIONS({ text });
+    case 'byte':
+      return Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+    default:
+      return text;
+  }
+}

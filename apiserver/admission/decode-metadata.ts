@@ -1,0 +1,67 @@
+import type { Kind } from '../../resources/meta/define-kind.ts';
+import { setOwn } from '../../resources/meta/json-reader.ts';
+import { isObject, type JsonObject } from '../../resources/meta/object.ts';
+import type { Schema } from '../../resources/meta/schema.ts';
+import { undecodable } from './field-validation.ts';
+import { goType, typeName } from './go-format.ts';
+import { OBJECT_META } from './object-meta-schema.ts';
+import { propertyOf } from './structural.ts';
+
+/**
+ * Assures that an object's metadata has ObjectMeta's shape, dropping nulls in it as if they were absent. Throws
+ * BadRequest naming the field of a wrong type. Unknown fields are left for `pruneUnknown`. The input is left as it is.
+ */
+export function decodeMetadata<T extends JsonObject>(kind: Pick<Kind, 'kind' | 'version'>, object: T): T {
+  const metadata = decode(object.metadata ?? {}, OBJECT_META, 'metadata', kind);
+  return metadata === object.metadata ? object : { ...object, metadata };
+}
+
+function decode(value: unknown, schema: Schema, path: string, kind: Pick<Kind, 'kind' | 'version'>): unknown {
+  if (schema.type !== undefined && typeName(value) !== schema.type) {
+    throw undecodable(
+      kind,
+      `json: cannot unmarshal ${jsonWord(value)} into Go struct field ObjectMeta.${path} of type ${goWord(schema)}`,
+    );
+  }
+  const { items } = schema;
+  if (Array.isArray(value) && items !== undefined) {
+    const kept = value.filter((item) => item !== null).map((item) => decode(item, items, path, kind));
+    return kept.length === value.length && kept.every((item, i) => item === value[i]) ? value : kept;
+  }
+  if (!isObject(value) || schema['x-kubernetes-preserve-unknown-fields'] === true) return value;
+  const fields: JsonObject = {};
+  let changed = false;
+  for (const [name, field] of Object.entries(value)) {
+    const known =
+      propertyOf(schema, name) ?? (isObject(schema.additionalProperties) ? schema.additionalProperties : undefined);
+    if (known !== undefined && field === null) {
+      changed = true;
+      continue;
+    }
+    const decoded = known === undefined ? field : decode(field, known, `${path}.${name}`, kind);
+    if (decoded !== field) changed = true;
+    setOwn(fields, name, decoded);
+  }
+  return changed ? fields : value;
+}
+
+function jsonWord(value: unknown): string {
+  const name = typeName(value);
+  if (name === 'boolean') return 'bool';
+  return name === 'integer' ? 'number' : name;
+}
+
+function goWord(schema: Schema): string {
+  switch (schema.type) {
+    case 'array':
+      return `[]${schema.items?.type === 'string' ? 'string' : 'struct'}`;
+    case 'object':
+      return schema.additionalProperties === undefined ? 'struct' : 'map[string]string';
+    case 'integer':
+      return goType(0);
+    case 'boolean':
+      return goType(true);
+    default:
+      return 'string';
+  }
+}

@@ -1,0 +1,40 @@
+import { ApiError } from '../../resources/meta/api-error.ts';
+
+export const FIELD_VALIDATION = ['Strict', 'Warn', 'Ignore'] as const;
+export type FieldValidation = (typeof FIELD_VALIDATION)[number];
+
+export interface FieldFindings {
+  /** Paths given more than once. */
+  readonly duplicates: readonly string[];
+  /** Paths no schema knows. */
+  readonly unknown: readonly string[];
+}
+
+/**
+ * What comes of fields given twice or unknown: with Strict a BadRequest naming all of them, with Warn the texts of the
+ * warnings, with Ignore nothing. `prefix` says where they stood, such as `json patch `.
+ */
+export function judgeFields(
+  kind: { readonly kind: string; readonly version: string },
+  findings: FieldFindings,
+  directive: FieldValidation,
+  prefix = '',
+): readonly string[] {
+  if (directive === 'Ignore') return [];
+  const texts = [
+    ...findings.duplicates.map((path) => `${prefix}duplicate field "${path}"`),
+    ...findings.unknown.map((path) => `${prefix}unknown field "${path}"`),
+  ];
+  if (directive === 'Strict' && texts.length > 0) {
+    throw undecodable(kind, `strict decoding error: ${texts.join(', ')}`);
+  }
+  return texts;
+}
+
+/** The refusal of a body that does not decode as its kind. */
+export function undecodable(kind: { readonly kind: string; readonly version: string }, why: string): ApiError {
+  return new ApiError(
+    'BadRequest',
+    `${kind.kind} in version "${kind.version}" cannot be handled as a ${kind.kind}: ${why}`,
+  );
+}

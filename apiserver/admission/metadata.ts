@@ -1,0 +1,133 @@
+import type { Cause } from '../../resources/meta/api-error.ts';
+import type { Kind } from '../../resources/meta/define-kind.ts';
+import {
+  labelProblems,
+  labelValueProblems,
+  qualifiedNameProblems,
+  subdomainProblems,
+} from '../../resources/meta/names.ts';
+import type { KubeObject, ObjectMeta, OwnerReference } from '../../resources/meta/object.ts';
+import { forbiddenField, invalidValue, requiredValue, tooLong } from './causes.ts';
+
+/** Keys and values of all annotations together, in bytes of UTF-8. */
+export const MAX_ANNOTATION_BYTES = 256 * 1024;
+
+/** What is wrong with an object's metadata, whose shape `decodeMetadata` has assured. Names are generated before this. */
+export function validateMetadata(kind: Pick<Kind, 'namespaced' | 'nameRule' | 'origin'>, object: KubeObject): Cause[] {
+  const meta: Partial<ObjectMeta> = object.metadata;
+  return [
+    ...generateNameCauses(kind, meta.generateName),
+    ...nameCauses(kind, meta.name),
+    ...namespaceCauses(kind, meta.namespace),
+    ...labelCauses(meta.labels ?? {}),
+    ...annotationCauses(meta.annotations ?? {}),
+    ...ownerCauses(meta.ownerReferences ?? []),
+    ...finalizerCauses(kind, meta.finalizers ?? []),
+  ];
+}
+
+const nameProblems = (kind: Pick<Kind, 'nameRule'>, name: string) =>
+  kind.nameRule === 'label' ? labelProblems(name) : subdomainProblems(name);
+
+function nameCauses(kind: Pick<Kind, 'nameRule'>, name: string | undefined): Cause[] {
+  if (name === undefined || name === '') return [requiredValue('metadata.name', 'name or generateName is required')];
+  return nameProblems(kind, name).map((problem) => invalidValue('metadata.name', name, problem));
+}
+
+/** A base for names may end in a dash, as letters follow it. */
+function generateNameCauses(kind: Pick<Kind, 'nameRule'>, base: string | undefined): Cause[] {
+  if (base === undefined || base === '') return [];
+  const start = base.length > 1 && base.endsWith('-') ? `${base.slice(0, -1)}a` : base;
+  return nameProblems(kind, start).map((problem) => invalidValue('metadata.generateName', base, problem));
+}
+
+function namespaceCauses(kind: Pick<Kind, 'namespaced'>, namespace: string | undefined): Cause[] {
+  if (!kind.namespaced) {
+    return namespace === undefined || namespace === ''
+      ? []
+      : [forbiddenField('metadata.namespace', 'not allowed on this type')];
+  }
+  if (namespace === undefined || namespace === '') return [requiredValue('metadata.namespace')];
+  return labelProblems(namespace).map((problem) => invalidValue('metadata.namespace', namespace, problem));
+}
+
+function labelCauses(labels: Readonly<Record<string, string>>): Cause[] {
+  return Object.entries(labels).flatMap(([key, value]) => [
+    ...qualifiedNameProblems(key).map((problem) => invalidValue('metadata.labels', key, problem)),
+    ...labelValueProblems(value).map((problem) => invalidValue('metadata.labels', value, problem)),
+  ]);
+}
+
+function annotationCauses(annotations: Readonly<Record<string, string>>): Cause[] {
+  const causes = Object.keys(annotations).flatMap((key) =>
+    // Unlike a label's, an annotation's key may have capitals in its prefix.
+    qualifiedNameProblems(key.toLowerCase()).map((problem) => invalidValue('metadata.annotations', key, problem)),
+  );
+  const bytes = Object.entries(annotations).reduce((sum, [key, value]) => sum + utf8Length(key) + utf8Length(value), 0);
+  if (bytes > MAX_ANNOTATION_BYTES) causes.push(tooLong('metadata.annotations', MAX_ANNOTATION_BYTES));
+  return causes;
+}
+
+const ENCODER = new TextEncoder();
+const utf8Length = (text: string) => ENCODER.encode(text).length;
+
+function ownerCauses(owners: readonly Partial<OwnerReference>[]): Cause[] {
+  const causes = owners.flatMap((owner, i) => {
+    const at = `metadata.ownerReferences[${i}]`;
+    const empty = (['kind', 'name', 'uid'] as const).filter((field) => (owner[field] ?? '') === '');
+    return [
+      ...(/^([^/]+\/)?[^/]+$/.test(owner.apiVersion ?? '')
+        ? []
+        : [invalidValue(`${at}.apiVersion`, owner.apiVersion ?? '', 'version must not be empty')]),
+      ...empty.map((field) => invalidValue(`${at}.${field}`, '', `${field} must not be empty`)),
+    ];
+  });
+  const controllers = owners.filter((owner) => owner.controller === true);
+  const [first, second] = controllers;
+  if (first !== undefined && second !== undefined) {
+    const which = `${first.kind}/${first.name}`;
+    const other = `${second.kind}/${second.name}`;
+    const why = `Only one reference can have Controller set to true. Found "true" in references for ${which} and ${other}`;
+    causes.push({
+      reason: 'FieldValueInvalid',
+      field: 'metadata.ownerReferences',
+      message: `Invalid value: "references": ${why}`,
+    });
+  }
+  return causes;
+}
+
+/** Built-in kinds take finalizers of their own by bare names, others must be qualified; kinds of CRDs take either. */
+function finalizerCauses(kind: Pick<Kind, 'origin'>, finalizers: readonly string[]): Cause[] {
+  return finalizers.flatMap((finalizer) => {
+    const problems = qualifiedNameProblems(finalizer).map((problem) =>
+      invalidValue('metadata.finalizers', finalizer, problem),
+    );
+    if (problems.length > 0 || kind.origin !== 'core' || finalizer.includes('/') || BARE_FINALIZERS.has(finalizer))
+      return problems;
+    return [
+      invalidValue(
+        'metadata.finalizers',
+        finalizer,
+        'name is neither a standard finalizer name nor is it fully qualified',
+      ),
+    ];
+  });
+}
+
+const BARE_FINALIZERS: ReadonlySet<string> = new Set(['orphan', 'foregroundDeletion', 'kubernetes']);
+
+/** Finalizers may only go once deletion began. */
+export function addedFinalizerCauses(object: KubeObject, previous: KubeObject): Cause[] {
+  if (previous.metadata.deletionTimestamp === undefined) return [];
+  const before = new Set(previous.metadata.finalizers ?? []);
+  const added = (object.metadata.finalizers ?? []).filter((finalizer) => !before.has(finalizer));
+  if (added.length === 0) return [];
+  const shown = added.map((finalizer) => JSON.stringify(finalizer)).join(', ');
+  return [
+    forbiddenField(
+      'metadata.finalizers',
+      `no new finalizers can be added if the object is being deleted, found new finalizers []string{${shown}}`,
+    ),
+  ];
+}

@@ -1,0 +1,165 @@
+import { Ajv, type ErrorObject } from 'ajv';
+import addFormats from 'ajv-formats';
+import type { Cause } from '../../resources/meta/api-error.ts';
+import { isObject, type JsonObject } from '../../resources/meta/object.ts';
+import type { Schema } from '../../resources/meta/schema.ts';
+import { invalidValue, requiredValue, tooLong, tooMany, unsupportedValue, wrongType } from './causes.ts';
+import { childPath, resolvePointer } from './field-path.ts';
+import { compilePattern } from './safe-pattern.ts';
+import { isFormat, STRING_FORMATS } from './string-formats.ts';
+
+/** Compiles a schema once; the result lists what is wrong with a value, by field. Throws when the schema does not compile. */
+export function compileSchemaCheck(schema: Schema): (value: JsonObject) => Cause[] {
+  const ajv = new Ajv({
+    allErrors: true,
+    strict: false,
+    validateSchema: false,
+    addUsedSchema: false,
+    verbose: true,
+    code: { regExp: Object.assign((pattern: string) => compilePattern(pattern), { code: 're2' }) },
+  });
+  addFormats.default(ajv, ['date-time']);
+  for (const name of STRING_FORMATS)
+    ajv.addFormat(name, { type: 'string', validate: (text: string) => isFormat(name, text) });
+  const validate = ajv.compile(jsonSchema(schema));
+  return (value) => {
+    // BigInts are integers to us and nothing to ajv; messages show the original value.
+    if (validate(withPlainNumbers(value))) return [];
+    const causes = (validate.errors ?? []).flatMap((error) => translate(error, value));
+    return causes.sort(byField);
+  };
+}
+
+const byField = (a: Cause, b: Cause) => ((a.field ?? '') < (b.field ?? '') ? -1 : a.field === b.field ? 0 : 1);
+
+/** The JSON Schema ajv understands: nulls and ints-or-strings as types, OpenAPI's boolean bounds as numbers. */
+function jsonSchema(schema: Schema): Record<string, unknown> {
+  const intOrString = schema['x-kubernetes-int-or-string'] === true;
+  const types = intOrString ? ['integer', 'string'] : schema.type === undefined ? [] : [schema.type];
+  const out: Record<string, unknown> = {};
+  if (types.length > 0) out.type = schema.nullable === true ? [...types, 'null'] : types;
+  for (const key of COPIED) if (schema[key] !== undefined) out[key] = schema[key];
+  if (schema.format !== undefined && ENFORCED_FORMATS.has(schema.format)) out.format = schema.format;
+  if (schema.minimum !== undefined)
+    out[schema.exclusiveMinimum === true ? 'exclusiveMinimum' : 'minimum'] = schema.minimum;
+  if (schema.maximum !== undefined)
+    out[schema.exclusiveMaximum === true ? 'exclusiveMaximum' : 'maximum'] = schema.maximum;
+  if (schema.items !== undefined) out.items = jsonSchema(schema.items);
+  if (isObject(schema.additionalProperties)) out.additionalProperties = jsonSchema(schema.additionalProperties);
+  if (schema.not !== undefined) out.not = jsonSchema(schema.not);
+  for (const key of ['allOf', 'anyOf', 'oneOf'] as const) {
+    const parts = schema[key];
+    if (parts !== undefined) out[key] = parts.map(jsonSchema);
+  }
+  const embedded = schema['x-kubernetes-embedded-resource'] === true;
+  const properties = { ...(embedded ? EMBEDDED : {}), ...schema.properties };
+  const required = [...(schema.required ?? []), ...(embedded ? Object.keys(EMBEDDED) : [])];
+  out.properties = Object.fromEntries(Object.entries(properties).map(([name, child]) => [name, jsonSchema(child)]));
+  if (required.length > 0) out.required = [...new Set(required)];
+  return out;
+}
+
+const COPIED = [
+  'enum',
+  'pattern',
+  'multipleOf',
+  'minLength',
+  'maxLength',
+  'minItems',
+  'maxItems',
+  'minProperties',
+  'maxProperties',
+] as const;
+// int32 and int64 are notes for clients: Kubernetes lets a larger integer pass.
+const ENFORCED_FORMATS = new Set<string>(['date-time', ...STRING_FORMATS]);
+const EMBEDDED: Readonly<Record<string, Schema>> = {
+  apiVersion: { type: 'string' },
+  kind: { type: 'string' },
+  metadata: { type: 'object' },
+};
+
+function withPlainNumbers(value: unknown): unknown {
+  if (typeof value === 'bigint') return Number(value);
+  if (Array.isArray(value)) return value.map(withPlainNumbers);
+  if (!isObject(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, field]) => [name, withPlainNumbers(field)]));
+}
+
+/** A field required twice, or a branch of anyOf, may say the same thing again; Kubernetes says it for each branch too. */
+function translate(error: ErrorObject, root: JsonObject): Cause[] {
+  const { path, value } = resolvePointer(root, error.instancePath);
+  const limit = Number(error.params.limit);
+  switch (error.keyword) {
+    case 'type':
+      return [wrongType(path, value, typesOf(error).join(','))];
+    case 'required':
+      return [requiredValue(childPath(path, String(error.params.missingProperty)))];
+    case 'enum':
+      return [unsupportedValue(path, value, error.schema as readonly unknown[])];
+    case 'format':
+      return [wrongType(path, value, String(error.params.format), String(value))];
+    case 'maxLength':
+      return [tooLong(path, limit)];
+    case 'maxItems':
+      return [tooMany(path, (value as readonly unknown[]).length, limit)];
+    case 'maxProperties':
+      return [tooMany(path, Object.keys(value as JsonObject).length, limit)];
+    case 'anyOf':
+    case 'oneOf':
+    case 'not':
+      return [
+        {
+          reason: 'FieldValueInvalid',
+          field: path,
+          message: `Invalid value: "": "${path}" ${COMPOSITE[error.keyword]}`,
+        },
+      ];
+    case 'if':
+      return [];
+    default:
+      return [invalidValue(path, shownAt(error.keyword, value), `${path} in body ${sentence(error)}`)];
+  }
+}
+
+const COMPOSITE = {
+  anyOf: 'must validate at least one schema (anyOf)',
+  oneOf: 'must validate one and only one schema (oneOf)',
+  not: 'must not validate the schema (not)',
+} as const;
+
+function typesOf(error: ErrorObject): readonly string[] {
+  const types = error.params.type as string | readonly string[];
+  return (typeof types === 'string' ? types.split(',') : types).filter((type) => type !== 'null');
+}
+
+/** Lists and maps that are too small are shown by their size. */
+function shownAt(keyword: string, value: unknown): unknown {
+  if (keyword === 'minItems') return (value as readonly unknown[]).length;
+  return keyword === 'minProperties' ? Object.keys(value as JsonObject).length : value;
+}
+
+function sentence(error: ErrorObject): string {
+  const limit: unknown = error.params.limit;
+  switch (error.keyword) {
+    case 'pattern':
+      return `should match '${String(error.params.pattern)}'`;
+    case 'minimum':
+      return `should be greater than or equal to ${limit}`;
+    case 'exclusiveMinimum':
+      return `should be greater than ${limit}`;
+    case 'maximum':
+      return `should be less than or equal to ${limit}`;
+    case 'exclusiveMaximum':
+      return `should be less than ${limit}`;
+    case 'multipleOf':
+      return `should be a multiple of ${String(error.params.multipleOf)}`;
+    case 'minLength':
+      return `should be at least ${limit} chars long`;
+    case 'minItems':
+      return `should have at least ${limit} items`;
+    case 'minProperties':
+      return `should have at least ${limit} properties`;
+    default:
+      return error.message ?? `should satisfy ${error.keyword}`;
+  }
+}

@@ -1,0 +1,53 @@
+import type { Cause } from '../../resources/meta/api-error.ts';
+import type { Kind } from '../../resources/meta/define-kind.ts';
+import type { JsonObject, KubeObject } from '../../resources/meta/object.ts';
+import { compileRules } from './cel.ts';
+import { checkListTypes } from './list-types.ts';
+import { validateMetadata } from './metadata.ts';
+import { checkScalePaths } from './scale-paths.ts';
+import { compileSchemaCheck } from './schema-check.ts';
+
+/** What is wrong with an object, by field; nothing when it is valid. `previous` is there on updates. */
+export type KindValidator = (object: KubeObject, previous?: KubeObject) => Cause[];
+
+/** What a rule needs to know is missing once one of these was found: shape and presence. */
+const BLOCKING: ReadonlySet<string> = new Set([
+  'FieldValueRequired',
+  'FieldValueTooLong',
+  'FieldValueTooMany',
+  'FieldValueTypeInvalid',
+]);
+
+const NOT_CHECKED: Cause = {
+  reason: 'FieldValueInvalid',
+  field: '<nil>',
+  message:
+    'Invalid value: "null": some validation rules were not checked because the object was invalid; correct the existing errors to complete validation',
+};
+
+/**
+ * Compiles all that is asked of a kind's objects: metadata, types and bounds, list keys, rules, and the paths of the
+ * scale subresource. Throws with the place of the fault when a pattern or rule does not compile.
+ */
+export function compileKindValidator(
+  kind: Pick<Kind, 'schema' | 'scale' | 'namespaced' | 'nameRule' | 'origin'>,
+): KindValidator {
+  const checkSchema = compileSchemaCheck(kind.schema);
+  const rules = compileRules(kind.schema);
+  return (object, previous) => {
+    const body = bodyOf(object);
+    const causes = [...validateMetadata(kind, object), ...checkSchema(body), ...checkListTypes(body, kind.schema)];
+    if (rules !== undefined) {
+      if (causes.some((cause) => BLOCKING.has(cause.reason))) causes.push(NOT_CHECKED);
+      else causes.push(...rules(object, previous));
+    }
+    causes.push(...checkScalePaths(object, kind.scale));
+    return causes;
+  };
+}
+
+/** All a kind's schema speaks of. */
+function bodyOf(object: KubeObject): JsonObject {
+  const { apiVersion: _, kind: __, metadata: ___, ...body } = object;
+  return body;
+}

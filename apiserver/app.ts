@@ -1,0 +1,184 @@
+import { ApiError } from '../resources/meta/api-error.ts';
+import { type AdmitDeps, admitRequest } from './admit-request.ts';
+import { DOCUMENTS, type Verb } from './auth/authorization-table.ts';
+import { type Ask, authorize } from './auth/authorize.ts';
+import type { Identity } from './auth/identity.ts';
+import type { ServerVersion } from './discovery/version.ts';
+import { Documents, noSuchResource, nothingHere } from './documents.ts';
+import type { ServedKind } from './registry/registry.ts';
+import { negotiate } from './requests/media-type.ts';
+import { booleanOption } from './requests/options.ts';
+import { parseRoute, type ResourceTarget, type Route } from './requests/route.ts';
+import type { App, ServerRequest, ServerResponse } from './requests/server-request.ts';
+import { create } from './verbs/create.ts';
+import { deleteOne } from './verbs/delete.ts';
+import { deleteCollection } from './verbs/delete-collection.ts';
+import { get } from './verbs/get.ts';
+import { list } from './verbs/list.ts';
+import { patch } from './verbs/patch.ts';
+import { writeScale } from './verbs/scale.ts';
+import { selectionOf } from './verbs/selection.ts';
+import { update } from './verbs/update.ts';
+import type { ServerParts, VerbContext, VerbHandler } from './verbs/verb-context.ts';
+import { watch } from './verbs/watch.ts';
+
+export interface AppDeps extends AdmitDeps {
+  readonly parts: ServerParts;
+  readonly version: ServerVersion;
+  /** Why the server is not ready, or undefined when it is. */
+  readonly ready: () => string | undefined;
+  /** Answers streams that are plain HTTP, such as logs; by `group/plural/subresource`. */
+  readonly streams?: Readonly<Record<string, VerbHandler>>;
+}
+
+/** How long a mutation and a read may take, in milliseconds (a watch has its own end). */
+const MUTATION_MS = 34_000;
+const READ_MS = 60_000;
+
+const VERBS: Readonly<Record<Verb, VerbHandler>> = {
+  get,
+  list,
+  watch,
+  create,
+  update,
+  patch,
+  delete: deleteOne,
+  deletecollection: deleteCollection,
+};
+
+/** The whole server but its sockets: a request in, a response out. */
+export function createApp(deps: AppDeps): App {
+  const documents = new Documents(deps.parts.registry, deps.version, deps.ready);
+  return (request) => {
+    const parsed = route(request);
+    const anonymous = !(parsed instanceof ApiError) && parsed.type === 'document' && isAnonymous(parsed.segments);
+    return admitRequest(deps, request, anonymous, async (identity) => {
+      if (parsed instanceof ApiError) throw parsed;
+      if (parsed.type === 'unknown') return nothingHere();
+      if (parsed.type === 'document') return document(documents, request, parsed.segments);
+      return resource(deps, request, identity, parsed.target);
+    });
+  };
+}
+
+function route(request: ServerRequest): Route | ApiError {
+  try {
+    return parseRoute(request.path);
+  } catch (error) {
+    if (error instanceof ApiError) return error;
+    throw error;
+  }
+}
+
+function isAnonymous(segments: readonly string[]): boolean {
+  return DOCUMENTS[segments[0] ?? ''] === 'anonymous';
+}
+
+function document(documents: Documents, request: ServerRequest, segments: readonly string[]): ServerResponse {
+  if (request.method !== 'GET' && request.method !== 'HEAD') throw notAllowed();
+  const answer = documents.answer(request, segments);
+  if (answer !== undefined) return answer;
+  if (segments[0] === 'apis' || segments[0] === 'api') throw noSuchResource();
+  return nothingHere();
+}
+
+async function resource(
+  deps: AppDeps,
+  request: ServerRequest,
+  identity: Identity,
+  target: ResourceTarget,
+): Promise<ServerResponse> {
+  const served = deps.parts.registry.find(target.group, target.version, target.plural);
+  if (served === undefined || (target.namespace !== undefined && !served.kind.namespaced)) throw noSuchResource();
+  if (target.name !== undefined && target.namespace === undefined && served.kind.namespaced) throw noSuchResource();
+  const stream = deps.streams?.[streamId(served, target)];
+  const { verb, handler } =
+    stream === undefined ? verbOf(request, served, target) : { verb: 'create' as const, handler: stream };
+  const ask = askOf(request, served, target, verb);
+  authorize(identity, ask);
+  const representation = stream === undefined ? negotiate(request.headers.accept) : 'Object';
+  const context: VerbContext = { parts: deps.parts, request, identity, served, target, ask, representation };
+  if (stream !== undefined || verb === 'watch') return handler(context);
+  return withDeadline(deps, context, request.method === 'GET' ? READ_MS : MUTATION_MS, handler);
+}
+
+const streamId = ({ kind }: ServedKind, { subresource }: ResourceTarget) =>
+  `${kind.group}/${kind.plural}/${subresource ?? ''}`;
+
+/** What is asked, for the authorization table. */
+export function askOf(
+  request: Pick<ServerRequest, 'query'>,
+  { kind }: ServedKind,
+  target: ResourceTarget,
+  verb: Verb,
+): Ask {
+  const many = verb === 'list' || verb === 'watch' || verb === 'deletecollection';
+  return {
+    kind,
+    verb,
+    subresource: target.subresource,
+    namespace: target.namespace,
+    name: target.name,
+    fields: many ? selectionOf(kind, request.query).fields : new Map(),
+  };
+}
+
+/** Which verb a method means here. Throws `MethodNotAllowed`, or `NotFound` for a subresource that the kind has not. */
+function verbOf(
+  request: ServerRequest,
+  { kind }: ServedKind,
+  { name, subresource }: ResourceTarget,
+): { verb: Verb; handler: VerbHandler } {
+  const plain = (verb: Verb) => ({ verb, handler: VERBS[verb] });
+  const { method } = request;
+  if (name === undefined) {
+    if (method === 'GET') return plain(booleanOption(request.query, 'watch') ? 'watch' : 'list');
+    if (method === 'POST') return plain('create');
+    if (method === 'DELETE') return plain('deletecollection');
+    throw notAllowed();
+  }
+  if (subresource === undefined) {
+    const verb = ({ GET: 'get', PUT: 'update', PATCH: 'patch', DELETE: 'delete' } as const)[method];
+    if (verb === undefined) throw notAllowed();
+    return plain(verb);
+  }
+  return subresourceVerb(kind, method, subresource);
+}
+
+function subresourceVerb(
+  kind: ServedKind['kind'],
+  method: string,
+  subresource: string,
+): { verb: Verb; handler: VerbHandler } {
+  const isStatus = subresource === 'status' && kind.status;
+  const isScale = subresource === 'scale' && kind.scale !== undefined;
+  const isPart = kind.parts[subresource] !== undefined;
+  if (!isStatus && !isScale && !isPart) throw noSuchResource();
+  if (method === 'GET' && !isPart) return { verb: 'get', handler: get };
+  if (method === 'PUT') return { verb: 'update', handler: isScale ? writeScale : update };
+  if (method === 'PATCH' && !isPart) return { verb: 'patch', handler: isScale ? writeScale : patch };
+  throw notAllowed();
+}
+
+function notAllowed(): ApiError {
+  return new ApiError('MethodNotAllowed', 'the server does not allow this method on the requested resource');
+}
+
+async function withDeadline(
+  deps: AppDeps,
+  context: VerbContext,
+  ms: number,
+  handler: VerbHandler,
+): Promise<ServerResponse> {
+  const timeout = new AbortController();
+  const why = new ApiError('Timeout', `the request was not finished within ${ms / 1000} s`, {
+    details: { retryAfterSeconds: 1 },
+  });
+  const stop = deps.clock.after(ms, () => timeout.abort(why));
+  const signal = AbortSignal.any([context.request.signal, timeout.signal]);
+  try {
+    return await handler({ ...context, request: { ...context.request, signal } });
+  } finally {
+    stop();
+  }
+}

@@ -1,0 +1,28 @@
+import { type KubeObject, objectKey } from '../../resources/meta/object.ts';
+import { resourceId } from '../../resources/meta/resource-id.ts';
+
+interface Resource {
+  readonly group: string;
+  readonly plural: string;
+}
+
+/** Where the objects of a resource stand in the store. */
+export function resourcePrefix(resource: Resource): string {
+  return `objects/${resourceId(resource)}/`;
+}
+
+/** Where one object stands: `objects/coppice.dev/vms/acme/build-1`, `objects/core/namespaces/acme`. */
+export function storeKey(resource: Resource, namespace: string | undefined, name: string): string {
+  return resourcePrefix(resource) + objectKey({ name, namespace });
+}
+
+export function storeKeyOf(resource: Resource, object: KubeObject): string {
+  return storeKey(resource, object.metadata.namespace, object.metadata.name);
+}
+
+/** The resource id and object key of a store key, or undefined when it is not an object's. */
+export function parseStoreKey(key: string): { readonly resourceId: string; readonly objectKey: string } | undefined {
+  const [root, group, plural, ...rest] = key.split('/');
+  if (root !== 'objects' || group === undefined || plural === undefined || rest.length === 0) return undefined;
+  return { resourceId: `${group}/${plural}`, objectKey: rest.join('/') };
+}

@@ -1,0 +1,131 @@
+import type { StoredObject } from './stored-object.ts';
+
+/** One write, as watchers see it. */
+export interface CacheEvent {
+  readonly revision: number;
+  /** The object after the write; for a removal, the last object at the revision of the removal. */
+  readonly current: StoredObject;
+  readonly removed: boolean;
+  readonly previous: StoredObject | undefined;
+  /** Encodings made so far, one a representation: every watcher of it gets the same bytes. */
+  readonly encoded: Map<string, Uint8Array>;
+}
+
+export type Listener = (event: CacheEvent) => void;
+
+export interface RingLimits {
+  readonly events: number;
+  readonly bytes: number;
+}
+
+/**
+ * The objects of one resource, and a bounded ring of what happened to them. Written only by `WatchCache`, in the step that moves the revision.
+ */
+export class ResourceCache {
+  readonly #objects = new Map<string, StoredObject>();
+  /** Keys in byte order. */
+  readonly #keys: string[] = [];
+  #sorted: readonly StoredObject[] | undefined;
+  readonly #ring: CacheEvent[] = [];
+  #ringBytes = 0;
+  /** Every event after this revision is in the ring. */
+  #ringStart: number;
+  readonly #listeners = new Set<Listener>();
+  readonly #limits: RingLimits;
+
+  constructor(ringStart: number, limits: RingLimits) {
+    this.#ringStart = ringStart;
+    this.#limits = limits;
+  }
+
+  get(key: string): StoredObject | undefined {
+    return this.#objects.get(key);
+  }
+
+  get size(): number {
+    return this.#objects.size;
+  }
+
+  /** All objects in key order. The array is never changed: a later write makes a new one. */
+  sorted(): readonly StoredObject[] {
+    this.#sorted ??= this.#keys.map((key) => this.#objects.get(key) as StoredObject);
+    return this.#sorted;
+  }
+
+  /** The events after a revision, or undefined when some are gone from the ring. */
+  since(revision: number): readonly CacheEvent[] | undefined {
+    if (revision < this.#ringStart) return undefined;
+    let low = 0;
+    let high = this.#ring.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if ((this.#ring[middle]?.revision ?? 0) > revision) high = middle;
+      else low = middle + 1;
+    }
+    return this.#ring.slice(low);
+  }
+
+  get oldestRevision(): number {
+    return this.#ringStart;
+  }
+
+  /** Hears every later event; the returned function stops it. */
+  listen(listener: Listener): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** An object that was there before the ring begins. */
+  load(key: string, stored: StoredObject): StoredObject | undefined {
+    const previous = this.#objects.get(key);
+    if (previous === undefined) this.#keys.splice(this.#position(key), 0, key);
+    this.#objects.set(key, stored);
+    this.#sorted = undefined;
+    return previous;
+  }
+
+  put(key: string, stored: StoredObject): CacheEvent {
+    const previous = this.load(key, stored);
+    return this.#record({ revision: stored.revision, current: stored, removed: false, previous, encoded: new Map() });
+  }
+
+  remove(key: string, last: StoredObject): CacheEvent {
+    const previous = this.#objects.get(key);
+    const at = this.#position(key);
+    if (this.#keys[at] === key) this.#keys.splice(at, 1);
+    this.#objects.delete(key);
+    return this.#record({ revision: last.revision, current: last, removed: true, previous, encoded: new Map() });
+  }
+
+  /** Hands an event to the listeners; called once the cache's revision has moved. */
+  publish(event: CacheEvent): void {
+    for (const listener of [...this.#listeners]) listener(event);
+  }
+
+  #record(event: CacheEvent): CacheEvent {
+    this.#sorted = undefined;
+    this.#ring.push(event);
+    this.#ringBytes += event.current.bytes.length;
+    let drop = 0;
+    while (this.#ring.length - drop > this.#limits.events || this.#ringBytes > this.#limits.bytes) {
+      const oldest = this.#ring[drop];
+      if (oldest === undefined) break;
+      this.#ringBytes -= oldest.current.bytes.length;
+      this.#ringStart = oldest.revision;
+      drop++;
+    }
+    if (drop > 0) this.#ring.splice(0, drop);
+    return event;
+  }
+
+  #position(key: string): number {
+    let low = 0;
+    let high = this.#keys.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if ((this.#keys[middle] as string) < key) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+}

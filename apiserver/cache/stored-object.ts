@@ -1,0 +1,61 @@
+import { encodeJson } from '../../resources/meta/json.ts';
+import type { KubeObject } from '../../resources/meta/object.ts';
+import type { StoreEvent } from '../store/store.ts';
+
+/** An object as the cache keeps it: parsed once, and encoded once with its resourceVersion inside. Never changed. */
+export interface StoredObject {
+  readonly key: string;
+  readonly object: KubeObject;
+  readonly bytes: Uint8Array;
+  /** The revision it was last written at. */
+  readonly revision: number;
+}
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+const METADATA = encoder.encode('"metadata":{');
+
+/** The bytes the store keeps: JSON with apiVersion, kind and metadata first, and no resourceVersion (the store's revision is it). */
+export function encodeStored(object: KubeObject): Uint8Array {
+  const { apiVersion, kind, metadata, ...rest } = object;
+  const { resourceVersion: _, ...kept } = metadata;
+  return encoder.encode(encodeJson({ apiVersion, kind, metadata: kept, ...rest }));
+}
+
+/** Reads stored bytes back. `parse` is the lossless JSON parser. */
+export function decodeStored(
+  key: string,
+  value: Uint8Array,
+  revision: number,
+  parse: (text: string) => unknown,
+): StoredObject {
+  const object = parse(decoder.decode(value)) as KubeObject;
+  object.metadata.resourceVersion = String(revision);
+  return { key, object, bytes: withVersion(value, revision), revision };
+}
+
+/** The same JSON with `resourceVersion` spliced in as the first field of metadata: no second encoding. */
+function withVersion(value: Uint8Array, revision: number): Uint8Array {
+  const at = indexOf(value, METADATA) + METADATA.length;
+  const field = encoder.encode(`"resourceVersion":"${revision}"${value[at] === 0x7d ? '' : ','}`);
+  const out = new Uint8Array(value.length + field.length);
+  out.set(value.subarray(0, at));
+  out.set(field, at);
+  out.set(value.subarray(at), at + field.length);
+  return out;
+}
+
+function indexOf(haystack: Uint8Array, needle: Uint8Array): number {
+  return Buffer.from(haystack.buffer, haystack.byteOffset, haystack.length).indexOf(needle);
+}
+
+/** A removed object as its last event tells it: as it was, at the revision of the removal. */
+export function removedAt(last: StoredObject, revision: number): StoredObject {
+  const object = { ...last.object, metadata: { ...last.object.metadata, resourceVersion: String(revision) } };
+  return { key: last.key, object, bytes: encoder.encode(encodeJson(object)), revision };
+}
+
+/** Whether a store event is about an object (and not a fence or the like). */
+export function isObjectKey(event: StoreEvent): boolean {
+  return event.key.startsWith('objects/');
+}

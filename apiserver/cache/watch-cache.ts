@@ -1,0 +1,172 @@
+import { World } from '../../resources/guards/world.ts';
+import { parseJson } from '../../resources/meta/json.ts';
+import { entry } from '../../resources/meta/map-entry.ts';
+import type { Batch, Store } from '../store/store.ts';
+import { parseStoreKey } from './keys.ts';
+import { type CacheEvent, ResourceCache, type RingLimits } from './resource-cache.ts';
+import { decodeStored, removedAt, type StoredObject } from './stored-object.ts';
+
+const DEFAULT_RING: RingLimits = { events: 20_000, bytes: 32 << 20 };
+/** How much history a start reads back, so that watches survive a restart. */
+const REPLAY_REVISIONS = 2_000;
+
+/**
+ * Everything the server reads: one cache a resource, the fences, and the world that guards judge by, fed by one watch over the whole
+ * store. The revision and all events of a batch move in one synchronous step, so "caught up with N" is never said before N was applied.
+ */
+export class WatchCache {
+  readonly world = new World();
+  readonly #store: Store;
+  readonly #ring: RingLimits;
+  readonly #resources = new Map<string, ResourceCache>();
+  readonly #fences = new Map<string, number>();
+  readonly #assumedFences = new Map<string, number>();
+  #revision = 0;
+  #base = 0;
+  readonly #waiting = new Set<{ readonly revision: number; readonly resolve: () => void }>();
+  readonly #moved = new Set<(revision: number) => void>();
+
+  constructor(store: Store, ring: RingLimits = DEFAULT_RING) {
+    this.#store = store;
+    this.#ring = ring;
+  }
+
+  /** Reads the state as it was a little while ago, replays what came since, and follows the store until the signal aborts: `following` ends then, or rejects when the store ends it. */
+  async start(signal: AbortSignal): Promise<{ readonly following: Promise<void> }> {
+    const target = this.#store.revision();
+    this.#base = Math.max(this.#store.compactedRevision(), target - REPLAY_REVISIONS);
+    await this.#load(signal);
+    const following = this.#follow(signal);
+    await this.waitFor(target, signal);
+    return { following };
+  }
+
+  /** The revision everything here is true at. */
+  get revision(): number {
+    return this.#revision;
+  }
+
+  /** The cache of a resource; empty when nothing of it was ever written. */
+  resource(resourceId: string): ResourceCache {
+    return entry(
+      this.#resources,
+      resourceId,
+      () => new ResourceCache(Math.max(this.#base, this.#revision), this.#ring),
+    );
+  }
+
+  /** The revision a fence was last bumped at, writes in flight included; 0 = never. */
+  fence(key: string): number {
+    return this.#assumedFences.get(key) ?? this.#fences.get(key) ?? 0;
+  }
+
+  /** A bump that was submitted but not yet seen. */
+  assumeFence(key: string, revision: number): void {
+    this.#assumedFences.set(key, revision);
+  }
+
+  /** A write submitted at `revision` failed, and every later one with it. */
+  dropFrom(revision: number): void {
+    this.world.dropFrom(revision);
+    for (const [key, assumed] of this.#assumedFences) if (assumed >= revision) this.#assumedFences.delete(key);
+  }
+
+  /** Resolves once the cache has everything up to `revision`. */
+  async waitFor(revision: number, signal: AbortSignal): Promise<void> {
+    if (this.#revision >= revision) return;
+    await new Promise<void>((resolve, reject) => {
+      const waiter = { revision, resolve: () => finish(resolve) };
+      const onAbort = () => finish(() => reject(signal.reason));
+      const finish = (then: () => void) => {
+        this.#waiting.delete(waiter);
+        signal.removeEventListener('abort', onAbort);
+        then();
+      };
+      if (signal.aborted) {
+        reject(signal.reason);
+        return;
+      }
+      signal.addEventListener('abort', onAbort, { once: true });
+      this.#waiting.add(waiter);
+    });
+  }
+
+  /** Resolves once every acknowledged write is in the cache. */
+  caughtUp(signal: AbortSignal): Promise<void> {
+    return this.waitFor(this.#store.revision(), signal);
+  }
+
+  /** Calls back after each move of the revision; the returned function stops it. */
+  onMoved(callback: (revision: number) => void): () => void {
+    this.#moved.add(callback);
+    return () => this.#moved.delete(callback);
+  }
+
+  async #load(signal: AbortSignal): Promise<void> {
+    let after: string | undefined;
+    for (;;) {
+      const page = await this.#store.range(
+        { prefix: '', limit: 1000, revision: this.#base, ...(after === undefined ? {} : { after }) },
+        signal,
+      );
+      for (const item of page.entries) {
+        this.#put(item.key, item.value, item.modRevision, false);
+        after = item.key;
+      }
+      if (page.remaining === 0) break;
+    }
+    this.#revision = this.#base;
+  }
+
+  async #follow(signal: AbortSignal): Promise<void> {
+    for await (const batch of this.#store.watch(this.#base, signal)) this.#apply(batch);
+  }
+
+  #apply(batch: Batch): void {
+    const events: [ResourceCache, CacheEvent][] = [];
+    for (const event of batch.events) {
+      const applied =
+        event.type === 'put'
+          ? this.#put(event.key, event.value, batch.revision, true)
+          : this.#remove(event.key, batch.revision);
+      if (applied !== undefined) events.push(applied);
+    }
+    this.#revision = batch.revision;
+    for (const [cache, event] of events) cache.publish(event);
+    for (const waiter of [...this.#waiting]) if (waiter.revision <= batch.revision) waiter.resolve();
+    for (const moved of [...this.#moved]) moved(batch.revision);
+  }
+
+  #put(key: string, value: Uint8Array, revision: number, record: boolean): [ResourceCache, CacheEvent] | undefined {
+    const parsed = parseStoreKey(key);
+    if (parsed === undefined) {
+      this.#fences.set(key, revision);
+      if ((this.#assumedFences.get(key) ?? revision) <= revision) this.#assumedFences.delete(key);
+      return undefined;
+    }
+    const stored = decodeStored(parsed.objectKey, value, revision, (text) => parseJson(text).value);
+    this.world.set(refOf(parsed.resourceId), parsed.objectKey, stored.object, revision);
+    const cache = this.resource(parsed.resourceId);
+    if (record) return [cache, cache.put(parsed.objectKey, stored)];
+    cache.load(parsed.objectKey, stored);
+    return undefined;
+  }
+
+  #remove(key: string, revision: number): [ResourceCache, CacheEvent] | undefined {
+    const parsed = parseStoreKey(key);
+    if (parsed === undefined) {
+      this.#fences.delete(key);
+      return undefined;
+    }
+    const cache = this.resource(parsed.resourceId);
+    const last: StoredObject | undefined = cache.get(parsed.objectKey);
+    this.world.set(refOf(parsed.resourceId), parsed.objectKey, undefined, revision);
+    return last === undefined ? undefined : [cache, cache.remove(parsed.objectKey, removedAt(last, revision))];
+  }
+}
+
+function refOf(resourceId: string): { group: string; plural: string } {
+  const slash = resourceId.lastIndexOf('/');
+  const group = resourceId.slice(0, slash);
+  return { group: group === 'core' ? '' : group, plural: resourceId.slice(slash + 1) };
+}

@@ -1,0 +1,54 @@
+import { COPPICE_GROUP, type Kind } from '../../resources/meta/define-kind.ts';
+import { entry } from '../../resources/meta/map-entry.ts';
+
+/** The kinds of one version of a group, in the order they were registered. */
+export interface GroupVersionKinds {
+  readonly group: string;
+  readonly version: string;
+  readonly kinds: readonly Kind[];
+}
+
+/** A group with its versions, the preferred one first. */
+export interface KindGroup {
+  readonly name: string;
+  readonly versions: readonly GroupVersionKinds[];
+}
+
+/**
+ * The groups of some kinds. Ours comes first, so that `kubectl get leases` means ours; the rest by name.
+ * Core is the group with the empty name.
+ */
+export function groupsOf(kinds: readonly Kind[]): readonly KindGroup[] {
+  const groups = new Map<string, Map<string, Kind[]>>();
+  for (const kind of kinds) {
+    const versions = entry(groups, kind.group, () => new Map<string, Kind[]>());
+    entry(versions, kind.version, () => []).push(kind);
+  }
+  return [...groups]
+    .map(([name, versions]) => ({
+      name,
+      versions: [...versions]
+        .map(([version, those]) => ({ group: name, version, kinds: those }))
+        .sort((a, b) => compareVersions(a.version, b.version)),
+    }))
+    .sort((a, b) => rank(a.name) - rank(b.name) || (a.name < b.name ? -1 : 1));
+}
+
+const rank = (group: string): number => (group === COPPICE_GROUP ? 0 : 1);
+
+/** Better versions first: stable, then beta, then alpha, the higher number first; anything else after them by name (kubernetes.io, "Version priority"). */
+export function compareVersions(a: string, b: string): number {
+  const [left, right] = [precedence(a), precedence(b)];
+  for (const [i, value] of left.entries()) {
+    const other = right[i] ?? 0;
+    if (value !== other) return other - value;
+  }
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+function precedence(version: string): readonly [stability: number, major: number, minor: number] {
+  const match = /^v([1-9][0-9]*)(?:(alpha|beta)([1-9][0-9]*))?$/.exec(version);
+  if (match === null) return [0, 0, 0];
+  const stability = match[2] === undefined ? 3 : match[2] === 'beta' ? 2 : 1;
+  return [stability, Number(match[1]), Number(match[3] ?? 0)];
+}

@@ -1,0 +1,166 @@
+import { ApiError } from '../resources/meta/api-error.ts';
+import { encodeJson } from '../resources/meta/json.ts';
+import {
+  AGGREGATED_CONTENT_TYPE,
+  type AggregatedVersion,
+  aggregatedCore,
+  aggregatedGroups,
+} from './discovery/aggregated.ts';
+import { etagOf, matchesEtag } from './discovery/content-hash.ts';
+import { apiGroup, apiGroupList, apiResourceList, apiVersions } from './discovery/legacy.ts';
+import type { ServerVersion } from './discovery/version.ts';
+import { openAPIv2 } from './openapi/v2.ts';
+import { type EncodedDocument, openAPIDocuments, openAPIIndex } from './openapi/v3.ts';
+import type { Registry } from './registry/registry.ts';
+import { json, text } from './requests/respond.ts';
+import type { ServerRequest, ServerResponse } from './requests/server-request.ts';
+
+const encoder = new TextEncoder();
+const FOREVER = 'public, immutable, max-age=31536000';
+
+/** What a server says about itself: discovery, OpenAPI, version, health. Made anew when its kinds change. */
+export class Documents {
+  readonly #registry: Registry;
+  readonly #version: ServerVersion;
+  readonly #ready: () => string | undefined;
+  #made: { readonly version: number; readonly openAPI: ReadonlyMap<string, EncodedDocument> } | undefined;
+
+  /** `ready` answers why the server is not ready, or undefined when it is. */
+  constructor(registry: Registry, version: ServerVersion, ready: () => string | undefined) {
+    this.#registry = registry;
+    this.#version = version;
+    this.#ready = ready;
+  }
+
+  /** The document at a path, or undefined when there is none. Only GET reads documents. */
+  answer(request: ServerRequest, segments: readonly string[]): ServerResponse | undefined {
+    const [root, second, third, ...rest] = segments;
+    switch (root) {
+      case undefined:
+        return json(200, { paths: this.#paths() });
+      case 'version':
+        return segments.length === 1 ? json(200, this.#version) : undefined;
+      case 'healthz':
+      case 'livez':
+        return text(200, 'ok');
+      case 'readyz':
+        return this.#readiness();
+      case 'openapi':
+        if (second === 'v2' && third === undefined) return this.#openAPIv2(request);
+        return second === 'v3' ? this.#openAPIv3(request, third === undefined ? [] : [third, ...rest]) : undefined;
+      case 'api':
+        return third === undefined ? this.#core(request, second) : undefined;
+      case 'apis':
+        return rest.length === 0 ? this.#groups(request, second, third) : undefined;
+      default:
+        return undefined;
+    }
+  }
+
+  #paths(): string[] {
+    const groups = apiGroupList(this.#registry.kinds()).groups.flatMap((group) => [
+      `/apis/${group.name}`,
+      ...group.versions.map((version) => `/apis/${version.groupVersion}`),
+    ]);
+    return [
+      '/api',
+      '/api/v1',
+      '/apis',
+      ...groups,
+      '/healthz',
+      '/livez',
+      '/openapi/v2',
+      '/openapi/v3',
+      '/readyz',
+      '/version',
+    ];
+  }
+
+  #readiness(): ServerResponse {
+    const why = this.#ready();
+    return why === undefined ? text(200, 'ok') : text(503, `not ready: ${why}`);
+  }
+
+  #core(request: ServerRequest, version: string | undefined): ServerResponse | undefined {
+    const kinds = this.#registry.kinds();
+    if (version !== undefined) return found(request, apiResourceList(kinds, '', version));
+    const aggregated = aggregatedAsked(request);
+    if (aggregated !== undefined)
+      return tagged(request, aggregatedCore(kinds, aggregated), AGGREGATED_CONTENT_TYPE[aggregated]);
+    return tagged(request, apiVersions(kinds, request.headers.host ?? 'localhost'));
+  }
+
+  #groups(request: ServerRequest, group: string | undefined, version: string | undefined): ServerResponse | undefined {
+    const kinds = this.#registry.kinds();
+    if (group !== undefined && version !== undefined) return found(request, apiResourceList(kinds, group, version));
+    if (group !== undefined) return found(request, apiGroup(kinds, group));
+    const aggregated = aggregatedAsked(request);
+    if (aggregated !== undefined)
+      return tagged(request, aggregatedGroups(kinds, aggregated), AGGREGATED_CONTENT_TYPE[aggregated]);
+    return tagged(request, apiGroupList(kinds));
+  }
+
+  #openAPIv2(request: ServerRequest): ServerResponse {
+    const { contentType, body } = openAPIv2(request.headers.accept ?? '');
+    return tagged(request, typeof body === 'string' ? encoder.encode(body) : body, contentType);
+  }
+
+  #openAPIv3(request: ServerRequest, path: readonly string[]): ServerResponse | undefined {
+    const documents = this.#openAPI();
+    if (path.length === 0) return tagged(request, openAPIIndex(documents));
+    const document = documents.get(path.join('/'));
+    if (document === undefined) return undefined;
+    const response = tagged(request, encoder.encode(document.text));
+    if (request.query.get('hash') !== document.hash) return response;
+    const expires = 'Fri, 31 Dec 2100 00:00:00 GMT';
+    return { ...response, headers: { ...response.headers, 'cache-control': FOREVER, expires } };
+  }
+
+  #openAPI(): ReadonlyMap<string, EncodedDocument> {
+    if (this.#made?.version !== this.#registry.version) {
+      this.#made = { version: this.#registry.version, openAPI: openAPIDocuments(this.#registry.kinds()) };
+    }
+    return this.#made.openAPI;
+  }
+}
+
+/** The aggregated form that the Accept header names before plain JSON. */
+function aggregatedAsked(request: ServerRequest): AggregatedVersion | undefined {
+  for (const entry of (request.headers.accept ?? '').split(',')) {
+    const parameters = entry.split(';').map((part) => part.trim());
+    if (!parameters.includes('as=APIGroupDiscoveryList') || !parameters.includes('g=apidiscovery.k8s.io')) {
+      if (parameters[0] === 'application/json' && parameters.length === 1) return undefined;
+      continue;
+    }
+    if (parameters.includes('v=v2')) return 'v2';
+    if (parameters.includes('v=v2beta1')) return 'v2beta1';
+  }
+  return undefined;
+}
+
+function found(request: ServerRequest, document: object | undefined): ServerResponse | undefined {
+  return document === undefined ? undefined : tagged(request, document);
+}
+
+/** A document with its ETag; 304 when the caller has it. */
+function tagged(
+  request: ServerRequest,
+  document: object | Uint8Array,
+  contentType = 'application/json',
+): ServerResponse {
+  const body = document instanceof Uint8Array ? document : encoder.encode(encodeJson(document));
+  const etag = etagOf(body);
+  const headers = { 'content-type': contentType, etag, vary: 'Accept', 'cache-control': 'public' };
+  if (matchesEtag(request.headers['if-none-match'], etag)) return { status: 304, headers, body: new Uint8Array() };
+  return { status: 200, headers, body };
+}
+
+/** 404 for a path that means nothing, in the plain text that clients know. */
+export function nothingHere(): ServerResponse {
+  return text(404, '404 page not found');
+}
+
+/** 404 for a resource that is not served, as a Status. */
+export function noSuchResource(): ApiError {
+  return new ApiError('NotFound', 'the server could not find the requested resource');
+}

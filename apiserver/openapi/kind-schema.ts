@@ -1,0 +1,70 @@
+import type { Kind } from '../../resources/meta/define-kind.ts';
+import { publishedSchema } from '../../resources/meta/published-schema.ts';
+import type { Schema } from '../../resources/meta/schema.ts';
+import type { OpenSchema } from './document.ts';
+import { TYPE_FIELDS } from './meta-schemas.ts';
+import { META_PREFIX, refTo, schemaName } from './schema-name.ts';
+
+const metadata = (name: 'ObjectMeta' | 'ListMeta', description: string): OpenSchema => ({
+  description,
+  allOf: [refTo(`${META_PREFIX}.${name}`)],
+});
+
+/** The schemas of a kind and of its list, by full name. */
+export function kindSchemas(kind: Kind): Record<string, OpenSchema> {
+  return {
+    [schemaName(kind, kind.kind)]: objectSchema(kind),
+    [schemaName(kind, kind.listKind)]: listSchema(kind),
+  };
+}
+
+function objectSchema(kind: Kind): OpenSchema {
+  const { properties, ...rest } = opened(publishedSchema(kind.schema));
+  return {
+    ...rest,
+    type: 'object',
+    properties: {
+      ...TYPE_FIELDS,
+      ...properties,
+      metadata: metadata('ObjectMeta', 'Name, labels and what the server keeps of the object.'),
+    },
+    'x-kubernetes-group-version-kind': [{ group: kind.group, version: kind.version, kind: kind.kind }],
+  };
+}
+
+function listSchema(kind: Kind): OpenSchema {
+  return {
+    type: 'object',
+    description: `A list of ${kind.kind} objects.`,
+    required: ['items'],
+    properties: {
+      ...TYPE_FIELDS,
+      metadata: metadata('ListMeta', 'Where the list stands.'),
+      items: { type: 'array', description: 'The objects.', items: refTo(schemaName(kind, kind.kind)) },
+    },
+    'x-kubernetes-group-version-kind': [{ group: kind.group, version: kind.version, kind: kind.listKind }],
+  };
+}
+
+/** A schema with whole objects inside it given the fields that every object has. */
+function opened(schema: Schema): OpenSchema {
+  const { properties, items, additionalProperties, ...rest } = schema;
+  const embedded = schema['x-kubernetes-embedded-resource'] === true;
+  const own = Object.entries(properties ?? {}).map(([name, child]) => [name, opened(child)] as const);
+  const fields: Record<string, OpenSchema> = {
+    ...(embedded ? TYPE_FIELDS : {}),
+    ...Object.fromEntries(own),
+    ...(embedded ? { metadata: metadata('ObjectMeta', 'As of any object.') } : {}),
+  };
+  return {
+    ...rest,
+    ...(properties === undefined && !embedded ? {} : { properties: fields }),
+    ...(items === undefined ? {} : { items: opened(items) }),
+    ...(additionalProperties === undefined
+      ? {}
+      : {
+          additionalProperties:
+            typeof additionalProperties === 'object' ? opened(additionalProperties) : additionalProperties,
+        }),
+  };
+}

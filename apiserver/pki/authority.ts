@@ -1,0 +1,151 @@
+import 'reflect-metadata';
+import { webcrypto } from 'node:crypto';
+import * as x509 from '@peculiar/x509';
+import type { Clock } from '../../resources/ambient/clock.ts';
+import type { Ids } from '../../resources/ambient/ids.ts';
+
+/** A certificate and its private key, as PEM. */
+export interface KeyPair {
+  readonly cert: string;
+  readonly key: string;
+}
+
+/** What a leaf is for. */
+export type LeafSubject =
+  | { readonly use: 'server'; readonly names: readonly string[] }
+  | {
+      readonly use: 'client';
+      readonly commonName: string;
+      readonly organizations: readonly string[];
+      /** Carried as the subject's serialNumber: the uid the certificate is bound to. */
+      readonly serial?: string;
+    };
+
+const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;
+const DAY_MS = 24 * 3600 * 1000;
+const AUTHORITY_DAYS = 3650;
+export const LEAF_DAYS = 90;
+/** Clocks of hosts may be a little behind. */
+const SKEW_MS = 5 * 60_000;
+
+type CryptoKey = webcrypto.CryptoKey;
+type CryptoKeyPair = webcrypto.CryptoKeyPair;
+
+x509.cryptoProvider.set(webcrypto);
+
+/** Makes certificates that chain to one authority. */
+export class Authority {
+  readonly #pair: KeyPair;
+  readonly #clock: Clock;
+  readonly #ids: Ids;
+
+  private constructor(pair: KeyPair, clock: Clock, ids: Ids) {
+    this.#pair = pair;
+    this.#clock = clock;
+    this.#ids = ids;
+  }
+
+  /** A new authority, valid for ten years. */
+  static async create(clock: Clock, ids: Ids): Promise<Authority> {
+    const keys = await generateKeys();
+    const cert = await x509.X509CertificateGenerator.createSelfSigned({
+      serialNumber: serialNumber(ids),
+      name: 'CN=coppice-ca',
+      notBefore: new Date(clock.now() - SKEW_MS),
+      notAfter: new Date(clock.now() + AUTHORITY_DAYS * DAY_MS),
+      keys,
+      signingAlgorithm: ALGORITHM,
+      extensions: [
+        new x509.BasicConstraintsExtension(true, 0, true),
+        new x509.KeyUsagesExtension(x509.KeyUsageFlags.keyCertSign | x509.KeyUsageFlags.cRLSign, true),
+        await x509.SubjectKeyIdentifierExtension.create(keys.publicKey),
+      ],
+    });
+    return new Authority({ cert: cert.toString('pem'), key: await privatePem(keys) }, clock, ids);
+  }
+
+  /** An authority kept earlier. Throws when the two do not parse. */
+  static load(pair: KeyPair, clock: Clock, ids: Ids): Authority {
+    new x509.X509Certificate(pair.cert);
+    return new Authority(pair, clock, ids);
+  }
+
+  get pair(): KeyPair {
+    return this.#pair;
+  }
+
+  /** A leaf for ninety days. */
+  async issue(subject: LeafSubject): Promise<KeyPair> {
+    const issuer = new x509.X509Certificate(this.#pair.cert);
+    const keys = await generateKeys();
+    const cert = await x509.X509CertificateGenerator.create({
+      serialNumber: serialNumber(this.#ids),
+      subject: subjectName(subject),
+      issuer: issuer.subject,
+      notBefore: new Date(this.#clock.now() - SKEW_MS),
+      notAfter: new Date(this.#clock.now() + LEAF_DAYS * DAY_MS),
+      publicKey: keys.publicKey,
+      signingKey: await importPrivate(this.#pair.key),
+      signingAlgorithm: ALGORITHM,
+      extensions: await leafExtensions(subject, issuer, keys.publicKey),
+    });
+    return { cert: cert.toString('pem'), key: await privatePem(keys) };
+  }
+}
+
+async function leafExtensions(
+  subject: LeafSubject,
+  issuer: x509.X509Certificate,
+  publicKey: CryptoKey,
+): Promise<x509.Extension[]> {
+  const use = subject.use === 'server' ? x509.ExtendedKeyUsage.serverAuth : x509.ExtendedKeyUsage.clientAuth;
+  const shared = [
+    new x509.BasicConstraintsExtension(false, undefined, true),
+    new x509.KeyUsagesExtension(x509.KeyUsageFlags.digitalSignature, true),
+    new x509.ExtendedKeyUsageExtension([use]),
+    await x509.AuthorityKeyIdentifierExtension.create(issuer.publicKey),
+    await x509.SubjectKeyIdentifierExtension.create(publicKey),
+  ];
+  if (subject.use === 'client') return shared;
+  const names = subject.names.map((value) => ({
+    type: /^[0-9.]+$|:/.test(value) ? ('ip' as const) : ('dns' as const),
+    value,
+  }));
+  return [...shared, new x509.SubjectAlternativeNameExtension(names)];
+}
+
+function subjectName(subject: LeafSubject): x509.JsonName {
+  if (subject.use === 'server') return [{ CN: ['coppice-apiserver'] }];
+  return [
+    ...subject.organizations.map((organization) => ({ O: [organization] })),
+    { CN: [subject.commonName] },
+    ...(subject.serial === undefined ? [] : [{ '2.5.4.5': [subject.serial] }]),
+  ];
+}
+
+/** Whether a leaf should be replaced: less than a third of its life is left, or it does not cover these names. */
+export function shouldRenew(certPem: string, names: readonly string[], nowMs: number): boolean {
+  const cert = new x509.X509Certificate(certPem);
+  if (cert.notAfter.getTime() - nowMs < (LEAF_DAYS * DAY_MS) / 3) return true;
+  const covered = cert.getExtension(x509.SubjectAlternativeNameExtension)?.names.items.map((name) => name.value) ?? [];
+  return names.some((name) => !covered.includes(name));
+}
+
+async function generateKeys(): Promise<CryptoKeyPair> {
+  return (await webcrypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify'])) as CryptoKeyPair;
+}
+
+async function privatePem(keys: CryptoKeyPair): Promise<string> {
+  return x509.PemConverter.encode(await webcrypto.subtle.exportKey('pkcs8', keys.privateKey), 'PRIVATE KEY');
+}
+
+async function importPrivate(pem: string): Promise<CryptoKey> {
+  const [der] = x509.PemConverter.decode(pem);
+  if (der === undefined) throw new Error('the key of the certificate authority holds no PEM block');
+  return (await webcrypto.subtle.importKey('pkcs8', der, ALGORITHM, false, ['sign'])) as CryptoKey;
+}
+
+/** Positive and unique: 16 random bytes with the top bit clear. */
+function serialNumber(ids: Ids): string {
+  return `4${ids.secret(16).slice(1)}`;
+}

@@ -1,0 +1,63 @@
+import { chmodSync, existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Clock } from '../../resources/ambient/clock.ts';
+import type { Ids } from '../../resources/ambient/ids.ts';
+import { tokenHash } from '../auth/authenticate.ts';
+import { Authority, type KeyPair, type LeafSubject, shouldRenew } from './authority.ts';
+import { writePrivate } from './write-private.ts';
+
+/** What a server needs to be known and to know others, kept in the `pki` folder of its home (0700). */
+export interface Pki {
+  readonly caCert: string;
+  /** The server's own leaf, renewed when it must be. */
+  serverLeaf(): Promise<KeyPair>;
+  issueClient(subject: Omit<Extract<LeafSubject, { use: 'client' }>, 'use'>): Promise<KeyPair>;
+  /** The hash of the operator's token; `token` is the token itself when it is known or was just made. */
+  operator(knownToken: string | undefined): { readonly token: string; readonly hash: string };
+}
+
+/** Opens the folder, making what is missing. `serverNames` are the DNS names and addresses the server is reached by. */
+export async function openPki(folder: string, serverNames: readonly string[], clock: Clock, ids: Ids): Promise<Pki> {
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  chmodSync(folder, 0o700);
+  const authority = await openAuthority(folder, clock, ids);
+  return {
+    caCert: authority.pair.cert,
+    async serverLeaf() {
+      const kept = readPair(folder, 'apiserver');
+      if (kept !== undefined && !shouldRenew(kept.cert, serverNames, clock.now())) return kept;
+      const leaf = await authority.issue({ use: 'server', names: serverNames });
+      writePair(folder, 'apiserver', leaf);
+      return leaf;
+    },
+    issueClient: (subject) => authority.issue({ use: 'client', ...subject }),
+    operator(knownToken) {
+      const path = join(folder, 'operator-token.sha256');
+      const kept = existsSync(path) ? readFileSync(path, 'utf8').trim() : undefined;
+      if (knownToken !== undefined && tokenHash(knownToken) === kept) return { token: knownToken, hash: kept };
+      const token = ids.secret(32);
+      writePrivate(path, `${tokenHash(token)}\n`);
+      return { token, hash: tokenHash(token) };
+    },
+  };
+}
+
+async function openAuthority(folder: string, clock: Clock, ids: Ids): Promise<Authority> {
+  const kept = readPair(folder, 'ca');
+  if (kept !== undefined) return Authority.load(kept, clock, ids);
+  const made = await Authority.create(clock, ids);
+  writePair(folder, 'ca', made.pair);
+  return made;
+}
+
+function readPair(folder: string, name: string): KeyPair | undefined {
+  const [cert, key] = [join(folder, `${name}.crt`), join(folder, `${name}.key`)];
+  if (!existsSync(cert) || !existsSync(key)) return undefined;
+  return { cert: readFileSync(cert, 'utf8'), key: readFileSync(key, 'utf8') };
+}
+
+/** The key first: a certificate without its key is made anew, a key without its certificate does no harm. */
+function writePair(folder: string, name: string, pair: KeyPair): void {
+  writePrivate(join(folder, `${name}.key`), pair.key);
+  writePrivate(join(folder, `${name}.crt`), pair.cert);
+}

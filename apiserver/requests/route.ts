@@ -1,0 +1,70 @@
+import { ApiError } from '../../resources/meta/api-error.ts';
+
+/** What a path means. */
+export type Route =
+  | { readonly type: 'resource'; readonly target: ResourceTarget }
+  /** Documents: discovery, OpenAPI, version, health, the index of paths. */
+  | { readonly type: 'document'; readonly segments: readonly string[] }
+  | { readonly type: 'unknown' };
+
+export interface ResourceTarget {
+  readonly group: string;
+  readonly version: string;
+  readonly namespace: string | undefined;
+  readonly plural: string;
+  readonly name: string | undefined;
+  readonly subresource: string | undefined;
+}
+
+const DOCUMENT_ROOTS = new Set(['version', 'healthz', 'livez', 'readyz', 'openapi']);
+
+/** Reads a path. Segments are percent-decoded one by one; `.`, `..` and names with `/` or `%` in them are refused. */
+export function parseRoute(path: string): Route {
+  const segments = path
+    .split('/')
+    .filter((s) => s !== '')
+    .map(decode);
+  const [root] = segments;
+  if (root === undefined || DOCUMENT_ROOTS.has(root)) return { type: 'document', segments };
+  if (root === 'api') return under(segments, '', 1);
+  if (root === 'apis') return under(segments, segments[1] ?? '', 2);
+  return { type: 'unknown' };
+}
+
+function under(segments: readonly string[], group: string, versionAt: number): Route {
+  const version = segments[versionAt];
+  const rest = segments.slice(versionAt + 1);
+  if (version === undefined || rest.length === 0) return { type: 'document', segments };
+  const base = { group, version };
+  const [first, second, third, fourth, fifth, ...beyond] = rest;
+  if (beyond.length > 0 || first === undefined) return { type: 'unknown' };
+  // `namespaces/NAME/PLURAL` is inside a namespace; `namespaces/NAME` and `namespaces/NAME/status|finalize` are the Namespace itself.
+  const insideNamespace =
+    first === 'namespaces' && third !== undefined && !(group === '' && NAMESPACE_PARTS.has(third));
+  if (insideNamespace) {
+    return {
+      type: 'resource',
+      target: { ...base, namespace: second, plural: third, name: fourth, subresource: fifth },
+    };
+  }
+  if (fourth !== undefined) return { type: 'unknown' };
+  return {
+    type: 'resource',
+    target: { ...base, namespace: undefined, plural: first, name: second, subresource: third },
+  };
+}
+
+const NAMESPACE_PARTS = new Set(['status', 'finalize']);
+
+function decode(segment: string): string {
+  let text: string;
+  try {
+    text = decodeURIComponent(segment);
+  } catch (cause) {
+    throw new ApiError('BadRequest', `the path segment "${segment}" is not valid percent-encoding`, { cause });
+  }
+  if (text === '.' || text === '..' || text.includes('/') || text.includes('%')) {
+    throw new ApiError('BadRequest', `invalid path segment "${segment}": may not be ".", ".." or contain "/" or "%"`);
+  }
+  return text;
+}

@@ -1,0 +1,41 @@
+import type { Identity } from '../auth/identity.ts';
+
+/** What a caller showed. In-process callers are known already; on the wire a bearer token or a client certificate speaks. */
+export type Credential =
+  | { readonly kind: 'identity'; readonly identity: Identity }
+  | {
+      readonly kind: 'wire';
+      readonly bearer?: string;
+      /** Subject of a client certificate that chains to our CA. */
+      readonly certificate?: {
+        readonly commonName: string;
+        readonly organizations: readonly string[];
+        readonly serial: string;
+      };
+    };
+
+/** A request as the app sees it, wherever it came from. */
+export interface ServerRequest {
+  readonly method: string;
+  /** Decoded only segment by segment, by the route parser. */
+  readonly path: string;
+  readonly query: URLSearchParams;
+  /** Names in lowercase. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** The whole body. Throws `RequestEntityTooLarge` beyond `maxBytes`. */
+  body(maxBytes: number): Promise<Uint8Array>;
+  /** Aborts when the caller goes away. */
+  readonly signal: AbortSignal;
+  readonly credential: Credential;
+}
+
+export interface ServerResponse {
+  readonly status: number;
+  /** Names in lowercase. */
+  readonly headers: Readonly<Record<string, string | readonly string[]>>;
+  /** One piece, or pieces as they come (a watch, a large list). */
+  readonly body: Uint8Array | AsyncIterable<Uint8Array>;
+}
+
+/** The app: everything behind the listener, without a socket. */
+export type App = (request: ServerRequest) => Promise<ServerResponse>;

@@ -1,0 +1,120 @@
+import type { Clock } from '../resources/ambient/clock.ts';
+import type { Ids } from '../resources/ambient/ids.ts';
+import type { Logger } from '../resources/ambient/log.ts';
+import { BUILT_IN_KINDS } from '../resources/kinds.ts';
+import { ApiError } from '../resources/meta/api-error.ts';
+import type { Kind } from '../resources/meta/define-kind.ts';
+import type { AuditSink } from './admit-request.ts';
+import { createApp } from './app.ts';
+import { createAuthenticator } from './auth/authenticate.ts';
+import { controllerIdentity, type Identity, OPERATOR } from './auth/identity.ts';
+import { ListSnapshots } from './cache/snapshots.ts';
+import { WatchCache } from './cache/watch-cache.ts';
+import { ApiClient } from './client/client.ts';
+import type { Transport } from './client/transport.ts';
+import { keepCompacting } from './compactor.ts';
+import { serverVersion } from './discovery/version.ts';
+import { inProcessTransport } from './in-process-transport.ts';
+import type { Upgrader } from './listen.ts';
+import { Registry } from './registry/registry.ts';
+import type { App } from './requests/server-request.ts';
+import type { Store } from './store/store.ts';
+import { ControlHub } from './streams/control-hub.ts';
+import { keepPresence } from './streams/presence.ts';
+import { createUpgrader } from './streams/upgrade.ts';
+import { logsHandler } from './streams/vm-streams.ts';
+import type { ServerParts } from './verbs/verb-context.ts';
+
+export interface ApiServerOptions {
+  readonly store: Store;
+  readonly kinds?: readonly Kind[];
+  readonly operatorTokenHash: string;
+  /** How this server is called in leases. */
+  readonly name: string;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly random: () => number;
+  readonly log: Logger;
+  readonly audit?: AuditSink;
+  readonly platform: { readonly platform: string; readonly runtime: string };
+}
+
+/** A running API server without a socket. Disposing it ends watches and streams; the store is its owner's. */
+export interface ApiServer extends AsyncDisposable {
+  readonly app: App;
+  readonly upgrade: Upgrader;
+  readonly registry: Registry;
+  readonly hub: ControlHub;
+  readonly parts: ServerParts;
+  /** A transport of this process, as an identity. */
+  transportFor(identity: Identity): Transport;
+}
+
+const AUDIT_NOBODY: AuditSink = () => {};
+
+/** Starts a server over a store: fills its cache, makes the namespaces and pages every fleet has, and is ready when this resolves. */
+export async function startApiServer(options: ApiServerOptions): Promise<ApiServer> {
+  const { store, clock, ids, random, log } = options;
+  const ending = new AbortController();
+  const cache = new WatchCache(store);
+  const registry = new Registry(options.kinds ?? BUILT_IN_KINDS);
+  const parts: ServerParts = { store, cache, registry, snapshots: new ListSnapshots(clock), clock, ids, random, log };
+  const hub = new ControlHub({ clock, ids, log });
+  let lost: string | undefined;
+  const admit = {
+    authenticate: createAuthenticator({ operatorTokenHash: options.operatorTokenHash }),
+    audit: options.audit ?? AUDIT_NOBODY,
+    clock,
+    ids,
+    log,
+  };
+  const app = createApp({
+    ...admit,
+    parts,
+    version: serverVersion(options.platform),
+    ready: () => lost,
+    streams: { 'coppice.dev/vms/logs': logsHandler(hub) },
+  });
+  const following = (await cache.start(ending.signal)).following.catch((error: unknown) => {
+    if (ending.signal.aborted) return;
+    lost = error instanceof Error ? error.message : String(error);
+    log.error('the cache lost the store', { error: lost });
+  });
+  const transportFor = (identity: Identity) => inProcessTransport(app, identity);
+  await makeBasics(transportFor(OPERATOR));
+  const presence = keepPresence(
+    { hub, transport: transportFor(controllerIdentity('host-presence')), serverName: options.name, clock, log },
+    ending.signal,
+  );
+  const compacting = keepCompacting({ store, clock, log }, ending.signal);
+  return {
+    app,
+    upgrade: createUpgrader({ ...admit, parts, hub }),
+    registry,
+    hub,
+    parts,
+    transportFor,
+    async [Symbol.asyncDispose]() {
+      await hub[Symbol.asyncDispose]();
+      ending.abort(new Error('the server is stopping'));
+      await Promise.allSettled([following, presence, compacting]);
+    },
+  };
+}
+
+/** The namespaces and the policy that every fleet has; there already on every start but the first. */
+async function makeBasics(transport: Transport): Promise<void> {
+  const client = new ApiClient(transport);
+  const namespaces = { group: '', version: 'v1', plural: 'namespaces', kind: 'Namespace', namespaced: false };
+  const policies = { group: 'coppice.dev', version: 'v1', plural: 'policies', kind: 'Policy', namespaced: false };
+  const make = async (ref: typeof namespaces, apiVersion: string, name: string) => {
+    try {
+      await client.resource(ref).create({ apiVersion, kind: ref.kind, metadata: { name } });
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.reason !== 'AlreadyExists') throw error;
+    }
+  };
+  await make(namespaces, 'v1', 'default');
+  await make(namespaces, 'v1', 'coppice-system');
+  await make(policies, 'coppice.dev/v1', 'default');
+}

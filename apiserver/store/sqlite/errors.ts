@@ -1,0 +1,64 @@
+import { StoreError, type StoreErrorReason } from '../store.ts';
+
+/** SQLite's primary result codes (https://sqlite.org/rescode.html) that mean something of their own here. */
+const CODE = { busy: 5, readonly: 8, corrupt: 11, full: 13, cantOpen: 14, notADatabase: 26 } as const;
+
+/** The primary result code of an error SQLite threw, else undefined. */
+function sqliteCode(error: unknown): number | undefined {
+  if (!(error instanceof Error) || !('errcode' in error) || typeof error.errcode !== 'number') return undefined;
+  return error.errcode & 0xff;
+}
+
+/** What an error while opening `path` means, with what to do about it. */
+export function openError(error: unknown, path: string): StoreError {
+  if (error instanceof StoreError) return error;
+  switch (sqliteCode(error)) {
+    case CODE.busy:
+      return new StoreError('Busy', `${path} is open in another process; stop that one or use another store file`);
+    case CODE.corrupt:
+      return damagedError(path, messageOf(error));
+    case CODE.notADatabase:
+      return new StoreError('Unreadable', `${path} is not a Coppice store; move it away or use another path`);
+    case CODE.full:
+      return new StoreError('NoSpace', `no space left to open ${path}; free some and start again`);
+    case CODE.cantOpen:
+    case CODE.readonly:
+      return new StoreError('Unreadable', `cannot open ${path} for writing; check that it belongs to this user`);
+    default:
+      return systemError(error, path);
+  }
+}
+
+function systemError(error: unknown, path: string): StoreError {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  const message =
+    code === 'EACCES' || code === 'EPERM'
+      ? `no permission to read and write ${path}; check that it and its folder belong to this user`
+      : `cannot open ${path}: ${messageOf(error)}`;
+  return new StoreError(code === 'ENOSPC' ? 'NoSpace' : 'Unreadable', message, { cause: error });
+}
+
+export function damagedError(path: string, finding: string): StoreError {
+  return new StoreError(
+    'Unreadable',
+    `${path} is damaged (${finding}); restore a backup or move it away, with its -wal file`,
+  );
+}
+
+/** What an error in a commit means: with a full disk SQLite has undone it; after anything else nobody knows. */
+export function writeError(error: unknown): StoreError {
+  return wrap(error, sqliteCode(error) === CODE.full ? 'NoSpace' : 'UnknownOutcome');
+}
+
+/** What an error in a read means. */
+export function readError(error: unknown): StoreError {
+  return wrap(error, 'Unreadable');
+}
+
+function wrap(error: unknown, reason: StoreErrorReason): StoreError {
+  return error instanceof StoreError ? error : new StoreError(reason, messageOf(error), { cause: error });
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

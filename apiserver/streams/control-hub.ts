@@ -1,0 +1,140 @@
+import type { WebSocket } from 'ws';
+import type { Clock } from '../../resources/ambient/clock.ts';
+import type { Ids } from '../../resources/ambient/ids.ts';
+import type { Logger } from '../../resources/ambient/log.ts';
+import { ApiError } from '../../resources/meta/api-error.ts';
+import {
+  PING_INTERVAL_MS,
+  type ServerMessage,
+  type StreamRequest,
+  TICKET_LIFETIME_MS,
+} from '../../resources/streams/control-messages.ts';
+
+export interface ControlHubDeps {
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly log: Logger;
+}
+
+interface Connected {
+  readonly socket: WebSocket;
+  readonly since: number;
+  lastHeard: number;
+}
+
+interface Ticket {
+  readonly host: string;
+  readonly resolve: (socket: WebSocket) => void;
+}
+
+/** At most this many streams of one host may wait for their dial-back at once. */
+const MAX_WAITING_PER_HOST = 256;
+
+/**
+ * The control sockets of this server, one a host, and the tickets of streams that wait for their dial-back. A host that connects again
+ * replaces its older socket. Pings every socket; one that stays silent for three intervals is ended.
+ */
+export class ControlHub implements AsyncDisposable {
+  readonly #deps: ControlHubDeps;
+  readonly #connected = new Map<string, Connected>();
+  readonly #tickets = new Map<string, Ticket>();
+  readonly #listeners = new Set<(host: string, connected: boolean) => void>();
+  #stopPing: () => void;
+
+  constructor(deps: ControlHubDeps) {
+    this.#deps = deps;
+    this.#stopPing = this.#schedulePing();
+  }
+
+  /** Hosts with a control socket now. */
+  hosts(): readonly string[] {
+    return [...this.#connected.keys()];
+  }
+
+  /** Hears each host come and go; the returned function stops it. */
+  onChange(listener: (host: string, connected: boolean) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** Takes a host's control socket. */
+  attach(host: string, socket: WebSocket): void {
+    const now = this.#deps.clock.monotonic();
+    const entry: Connected = { socket, since: now, lastHeard: now };
+    this.#connected.get(host)?.socket.close(4000, 'the host connected again');
+    this.#connected.set(host, entry);
+    const heard = () => {
+      entry.lastHeard = this.#deps.clock.monotonic();
+    };
+    socket.on('pong', heard);
+    socket.on('message', heard);
+    socket.on('error', () => socket.terminate());
+    socket.once('close', () => {
+      if (this.#connected.get(host) !== entry) return;
+      this.#connected.delete(host);
+      this.#tell(host, false);
+    });
+    this.#deps.log.info('host connected', { host });
+    this.#tell(host, true);
+  }
+
+  /** Asks a host to open a stream; resolves with its socket. Throws `ServiceUnavailable` when the host is not connected or does not answer in time. */
+  async dial(host: string, stream: StreamRequest, signal: AbortSignal): Promise<WebSocket> {
+    const connected = this.#connected.get(host);
+    if (connected === undefined) throw unavailable(`host ${host} is not connected`);
+    const waiting = [...this.#tickets.values()].filter((ticket) => ticket.host === host).length;
+    if (waiting >= MAX_WAITING_PER_HOST) throw unavailable(`host ${host} has ${waiting} streams waiting already`);
+    const ticket = this.#deps.ids.secret(16);
+    const message: ServerMessage = { type: 'dial', ticket, stream };
+    return new Promise<WebSocket>((resolve, reject) => {
+      const finish = (then: () => void) => {
+        stop();
+        signal.removeEventListener('abort', onAbort);
+        this.#tickets.delete(ticket);
+        then();
+      };
+      const onAbort = () => finish(() => reject(signal.reason));
+      const late = () =>
+        finish(() => reject(unavailable(`host ${host} did not open the stream within ${TICKET_LIFETIME_MS / 1000} s`)));
+      const stop = this.#deps.clock.after(TICKET_LIFETIME_MS, late);
+      signal.addEventListener('abort', onAbort, { once: true });
+      this.#tickets.set(ticket, { host, resolve: (socket) => finish(() => resolve(socket)) });
+      if (signal.aborted) onAbort();
+      else connected.socket.send(JSON.stringify(message));
+    });
+  }
+
+  /** Redeems a ticket: what to do with the socket, once. Undefined for a ticket that is unknown, used, late or another host's. */
+  redeem(ticket: string, host: string): ((socket: WebSocket) => void) | undefined {
+    const waiting = this.#tickets.get(ticket);
+    if (waiting === undefined || waiting.host !== host) return undefined;
+    this.#tickets.delete(ticket);
+    return waiting.resolve;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stopPing();
+    const sockets = [...this.#connected.values()].map(({ socket }) => socket);
+    this.#connected.clear();
+    for (const socket of sockets) socket.close(1001, 'the server is stopping');
+  }
+
+  #schedulePing(): () => void {
+    return this.#deps.clock.after(PING_INTERVAL_MS, () => {
+      const now = this.#deps.clock.monotonic();
+      for (const { socket, lastHeard } of this.#connected.values()) {
+        if (now - lastHeard > 3 * PING_INTERVAL_MS) socket.terminate();
+        else socket.ping();
+      }
+      this.#stopPing = this.#schedulePing();
+    });
+  }
+
+  #tell(host: string, connected: boolean): void {
+    for (const listener of [...this.#listeners]) listener(host, connected);
+  }
+}
+
+function unavailable(message: string): ApiError {
+  return new ApiError('ServiceUnavailable', message, { details: { retryAfterSeconds: 1 } });
+}

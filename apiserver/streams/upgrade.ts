@@ -1,0 +1,122 @@
+import { STATUS_CODES } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { type WebSocket, WebSocketServer } from 'ws';
+import { ApiError } from '../../resources/meta/api-error.ts';
+import { resourceId } from '../../resources/meta/resource-id.ts';
+import { CHANNEL_PROTOCOL, MAX_MESSAGE_BYTES } from '../../resources/streams/channel-frames.ts';
+import { CONTROL_PROTOCOL, DIALBACK_PROTOCOL } from '../../resources/streams/control-messages.ts';
+import { type AdmitDeps, admitRequest } from '../admit-request.ts';
+import { askOf } from '../app.ts';
+import { authorize, authorizeObject } from '../auth/authorize.ts';
+import { noSuchResource } from '../documents.ts';
+import type { Upgrader } from '../listen.ts';
+import { parseRoute } from '../requests/route.ts';
+import type { ServerRequest, ServerResponse } from '../requests/server-request.ts';
+import { keyOf, nameOf, type ServerParts, type VerbContext } from '../verbs/verb-context.ts';
+import type { ControlHub } from './control-hub.ts';
+import { joinSockets } from './join-sockets.ts';
+import { dialExec } from './vm-streams.ts';
+
+export interface UpgradeDeps extends AdmitDeps {
+  readonly parts: ServerParts;
+  readonly hub: ControlHub;
+}
+
+/** What to do with the socket once the handshake is done. */
+interface Accepted {
+  readonly protocol: string;
+  take(socket: WebSocket): void;
+}
+
+const NO_BODY = new Uint8Array();
+
+/** Answers WebSocket handshakes: control sockets, dial-backs and exec. What is refused is a plain HTTP answer with a Status. */
+export function createUpgrader(deps: UpgradeDeps): Upgrader {
+  return (request, incoming, socket, head) => {
+    let accepted: Accepted | undefined;
+    const handle = async (identity: VerbContext['identity']): Promise<ServerResponse> => {
+      accepted = await accept(deps, contextOf(deps, request, identity));
+      return { status: 101, headers: {}, body: NO_BODY };
+    };
+    const finish = (response: ServerResponse) => {
+      if (accepted === undefined) return refuse(socket, response);
+      const { protocol, take } = accepted;
+      const server = new WebSocketServer({
+        noServer: true,
+        perMessageDeflate: false,
+        maxPayload: MAX_MESSAGE_BYTES + 16,
+        handleProtocols: () => protocol,
+      });
+      server.handleUpgrade(incoming, socket, head, take);
+    };
+    admitRequest(deps, request, false, handle).then(finish, () => socket.destroy());
+  };
+}
+
+function contextOf(deps: UpgradeDeps, request: ServerRequest, identity: VerbContext['identity']): VerbContext {
+  const route = parseRoute(request.path);
+  if (route.type !== 'resource') throw noSuchResource();
+  const { target } = route;
+  const served = deps.parts.registry.find(target.group, target.version, target.plural);
+  const offered = served?.kind.streams.some((stream) => stream.name === target.subresource) === true;
+  if (served === undefined || target.name === undefined || !offered) throw noSuchResource();
+  if (served.kind.namespaced !== (target.namespace !== undefined)) throw noSuchResource();
+  const ask = askOf(request, served, target, 'create');
+  authorize(identity, ask);
+  return { parts: deps.parts, request, identity, served, target, ask, representation: 'Object' };
+}
+
+async function accept(deps: UpgradeDeps, context: VerbContext): Promise<Accepted> {
+  const { request, served, target } = context;
+  await deps.parts.cache.caughtUp(request.signal);
+  switch (`${served.kind.plural}/${target.subresource}`) {
+    case 'hosts/control':
+      return acceptControl(deps, context);
+    case 'hosts/dialback':
+      return acceptDialback(deps, context);
+    case 'vms/exec':
+      return acceptExec(deps, context);
+    default:
+      throw new ApiError('BadRequest', `${target.subresource} is not a WebSocket stream`);
+  }
+}
+
+function acceptControl({ hub, parts }: UpgradeDeps, context: VerbContext): Accepted {
+  const stored = parts.cache.resource(resourceId(context.served.kind)).get(keyOf(context));
+  if (stored === undefined) throw new ApiError('NotFound', `hosts.coppice.dev "${nameOf(context)}" not found`);
+  authorizeObject(context.identity, context.served.kind, stored.object);
+  return { protocol: offer(context, CONTROL_PROTOCOL), take: (socket) => hub.attach(nameOf(context), socket) };
+}
+
+function acceptDialback({ hub }: UpgradeDeps, context: VerbContext): Accepted {
+  const take = hub.redeem(context.request.query.get('ticket') ?? '', nameOf(context));
+  if (take === undefined) throw new ApiError('Forbidden', 'the ticket is unknown, used, or too old');
+  return { protocol: offer(context, DIALBACK_PROTOCOL), take };
+}
+
+async function acceptExec({ hub }: UpgradeDeps, context: VerbContext): Promise<Accepted> {
+  const protocol = offer(context, CHANNEL_PROTOCOL);
+  const nodelet = await dialExec(context, hub, context.request.signal);
+  return { protocol, take: (client) => joinSockets(client, nodelet) };
+}
+
+/** The one subprotocol of a stream must be among those the client offers. */
+function offer({ request }: VerbContext, wanted: string): string {
+  const offered = (request.headers['sec-websocket-protocol'] ?? '').split(',').map((protocol) => protocol.trim());
+  if (offered.includes(wanted)) return wanted;
+  throw new ApiError(
+    'BadRequest',
+    `this stream speaks ${wanted}; the client offers ${offered.join(', ') || 'nothing'}`,
+  );
+}
+
+function refuse(socket: Duplex, { status, headers, body }: ServerResponse): void {
+  const bytes = body instanceof Uint8Array ? body : NO_BODY;
+  const lines = [
+    `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? 'Error'}`,
+    ...Object.entries(headers).map(([name, value]) => `${name}: ${String(value)}`),
+    `content-length: ${bytes.length}`,
+    'connection: close',
+  ];
+  socket.end(Buffer.concat([Buffer.from(`${lines.join('\r\n')}\r\n\r\n`), bytes]));
+}

@@ -1,0 +1,82 @@
+import { ApiError } from '../../resources/meta/api-error.ts';
+import type { Kind } from '../../resources/meta/define-kind.ts';
+import { type ParsedJson, parseJsonBytes } from '../../resources/meta/json.ts';
+import { JsonSyntaxError } from '../../resources/meta/json-syntax-error.ts';
+import { isObject, type JsonObject } from '../../resources/meta/object.ts';
+import { apiVersionOf } from '../../resources/meta/resource-id.ts';
+import { contentType, unsupportedMediaType } from '../requests/media-type.ts';
+import type { ServerRequest } from '../requests/server-request.ts';
+
+/** No request body may be larger. */
+export const MAX_BODY_BYTES = 3 << 20;
+
+/** A JSON body of whatever shape, with the fields given twice. */
+export async function readJsonBody(
+  request: ServerRequest,
+  what: string,
+): Promise<ParsedJson & { readonly text: string }> {
+  const bytes = await request.body(MAX_BODY_BYTES);
+  const text = new TextDecoder().decode(bytes);
+  try {
+    return { ...parseJsonBytes(bytes), text };
+  } catch (error) {
+    if (!(error instanceof JsonSyntaxError)) throw error;
+    const shown = text.length > 29 ? `${text.slice(0, 29)} ...` : text;
+    throw new ApiError('BadRequest', `${what}; json parse error: ${error.message} (${shown})`, { cause: error });
+  }
+}
+
+/** An object of a kind, as a client sent it: its apiVersion and kind are right, its metadata is an object. */
+export interface SentObject {
+  readonly object: JsonObject & { metadata: JsonObject };
+  readonly duplicates: readonly string[];
+}
+
+/** The body of a create or update. Built-in kinds may leave out apiVersion and kind. */
+export async function readObject(request: ServerRequest, kind: Kind): Promise<SentObject> {
+  const type = contentType(request.headers['content-type']);
+  if (type !== 'application/json') throw unsupportedMediaType(type, ['application/json']);
+  const unrecognized = `the object provided is unrecognized (must be of type ${kind.kind}): couldn't get version/kind`;
+  const { value, duplicates } = await readJsonBody(request, unrecognized);
+  if (!isObject(value)) throw new ApiError('BadRequest', `${unrecognized}; the body is not a JSON object`);
+  return { object: checkedType(value, kind, unrecognized), duplicates };
+}
+
+/** Checks apiVersion, kind and the shape of metadata, of a body or of a patched object. */
+export function checkedType(value: JsonObject, kind: Kind, unrecognized?: string): SentObject['object'] {
+  const expected = apiVersionOf(kind);
+  const filled =
+    kind.origin === 'core'
+      ? { ...value, apiVersion: value.apiVersion ?? expected, kind: value.kind ?? kind.kind }
+      : value;
+  if (
+    typeof filled.kind !== 'string' ||
+    filled.kind === '' ||
+    typeof filled.apiVersion !== 'string' ||
+    filled.apiVersion === ''
+  ) {
+    throw new ApiError(
+      'BadRequest',
+      `${unrecognized ?? 'the patched object'}: Object 'Kind' or 'apiVersion' is missing`,
+    );
+  }
+  if (filled.apiVersion !== expected) {
+    const message = `the API version in the data (${filled.apiVersion}) does not match the expected API version (${expected})`;
+    throw new ApiError('BadRequest', message);
+  }
+  if (filled.kind !== kind.kind) {
+    const [sent, served] = [filled.kind, kind.kind];
+    throw new ApiError(
+      'BadRequest',
+      `${served} in version "${kind.version}" cannot be handled as a ${served}: the kind in the data is ${sent}`,
+    );
+  }
+  const metadata = filled.metadata ?? {};
+  if (!isObject(metadata)) {
+    throw new ApiError(
+      'BadRequest',
+      `${kind.kind} in version "${kind.version}" cannot be handled as a ${kind.kind}: metadata must be an object`,
+    );
+  }
+  return { ...filled, metadata };
+}

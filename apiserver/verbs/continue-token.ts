@@ -1,0 +1,35 @@
+import { ApiError } from '../../resources/meta/api-error.ts';
+import { isObject } from '../../resources/meta/object.ts';
+
+/** Where a paged list goes on. Without a revision it goes on in the newest state: an inconsistent remainder. */
+export interface ContinueToken {
+  readonly revision?: number;
+  /** The key of the last object already given. */
+  readonly after: string;
+}
+
+/** Opaque to clients: base64url of a versioned JSON. */
+export function encodeContinue(token: ContinueToken): string {
+  return Buffer.from(JSON.stringify({ v: 'coppice/1', rv: token.revision ?? -1, start: token.after })).toString(
+    'base64url',
+  );
+}
+
+export function decodeContinue(text: string): ContinueToken {
+  try {
+    const parsed: unknown = JSON.parse(Buffer.from(text, 'base64url').toString('utf8'));
+    if (
+      isObject(parsed) &&
+      parsed.v === 'coppice/1' &&
+      typeof parsed.start === 'string' &&
+      Number.isSafeInteger(parsed.rv)
+    ) {
+      const rv = parsed.rv as number;
+      return rv < 0 ? { after: parsed.start } : { revision: rv, after: parsed.start };
+    }
+    throw new Error('it has not the form this server gives');
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new ApiError('BadRequest', `invalid continue token: continue key is not valid: ${why}`, { cause });
+  }
+}

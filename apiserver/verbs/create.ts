@@ -1,0 +1,96 @@
+import { ApiError, alreadyExists, forbidden, invalid, notFound } from '../../resources/meta/api-error.ts';
+import type { JsonObject } from '../../resources/meta/object.ts';
+import { requiredValue } from '../admission/causes.ts';
+import { authorizeObject } from '../auth/authorize.ts';
+import { storeKey } from '../cache/keys.ts';
+import { commit, currentOf, type WritePlan } from '../registry/commit.ts';
+import { dryRunOption, fieldManagerOption, fieldValidationOption } from '../requests/options.ts';
+import { warningHeaders } from '../requests/respond.ts';
+import type { ServerResponse } from '../requests/server-request.ts';
+import { readObject } from './body.ts';
+import { checkNames, knownFields, newObject, type WriteFrame } from './next-object.ts';
+import { oneObject } from './represent.ts';
+import type { VerbContext } from './verb-context.ts';
+
+const OPTIONS = 'CreateOptions';
+const NAMESPACES = { group: '', plural: 'namespaces' };
+/** A generated name is the base, cut so that this many random characters fit a label (k8s.io/apiserver/pkg/storage/names). */
+const SUFFIX_LENGTH = 5;
+const MAX_GENERATED_BASE = 63 - SUFFIX_LENGTH;
+const NAME_TRIES = 8;
+
+/** POST to a collection. */
+export async function create(context: VerbContext): Promise<ServerResponse> {
+  const { parts, request, served, target, identity } = context;
+  const { kind } = served;
+  const { query } = request;
+  if (kind.namespaced && target.namespace === undefined) {
+    throw new ApiError('MethodNotAllowed', 'the server does not allow this method on the requested resource');
+  }
+  const dryRun = dryRunOption(query.getAll('dryRun'), OPTIONS);
+  fieldManagerOption(query, OPTIONS);
+  const sent = await readObject(request, kind);
+  const directive = fieldValidationOption(query, OPTIONS);
+  const { object, warnings } = knownFields(kind, sent.object, sent.duplicates, directive);
+  checkNames(object.metadata, undefined, target.namespace);
+  if (object.metadata.resourceVersion !== undefined && object.metadata.resourceVersion !== '') {
+    throw new ApiError('BadRequest', 'resourceVersion should not be set on objects to be created');
+  }
+  const frame: WriteFrame = { parts, served, identity, subresource: undefined };
+  const created = await commit(parts, () => planCreate(context, frame, object), { dryRun, signal: request.signal });
+  if (created === undefined) throw new Error('a create ended in a removal');
+  return oneObject(201, kind, created, {
+    representation: context.representation,
+    query,
+    nowMs: parts.clock.now(),
+    headers: warningHeaders(warnings),
+  });
+}
+
+function planCreate(context: VerbContext, frame: WriteFrame, sent: JsonObject & { metadata: JsonObject }): WritePlan {
+  const { parts, target, served, identity } = context;
+  const { kind } = served;
+  const name = newName(context, sent.metadata);
+  const relies = kind.namespaced ? [livingNamespace(context, name)] : [];
+  const object = newObject(frame, sent, name, target.namespace);
+  authorizeObject(identity, kind, object);
+  const there = currentOf(parts.cache, kind, target.namespace, name);
+  if (there !== undefined) {
+    throw alreadyExists(
+      kind,
+      name,
+      there.object.metadata.deletionTimestamp === undefined ? '' : 'object is being deleted: ',
+    );
+  }
+  return { kind, namespace: target.namespace, name, before: undefined, after: object, relies };
+}
+
+/** The name sent, or one made from `generateName` that is free. */
+function newName({ parts, served, target }: VerbContext, metadata: JsonObject): string {
+  if (typeof metadata.name === 'string' && metadata.name !== '') return metadata.name;
+  const base = metadata.generateName;
+  if (typeof base !== 'string' || base === '') {
+    throw invalid(served.kind, '', [requiredValue('metadata.name', 'name or generateName is required')]);
+  }
+  for (let tries = 0; tries < NAME_TRIES; tries++) {
+    const name = base.slice(0, MAX_GENERATED_BASE) + parts.ids.suffix(SUFFIX_LENGTH);
+    if (currentOf(parts.cache, served.kind, target.namespace, name) === undefined) return name;
+  }
+  throw alreadyExists(served.kind, base);
+}
+
+/** The namespace must be there and stay; the write relies on its revision. */
+function livingNamespace({ parts, served, target }: VerbContext, name: string): { key: string; revision: number } {
+  const namespace = target.namespace ?? '';
+  const there = currentOf(parts.cache, NAMESPACES, undefined, namespace);
+  if (there === undefined) throw notFound(NAMESPACES, namespace);
+  if (there.object.metadata.deletionTimestamp !== undefined) {
+    const why = `unable to create new content in namespace ${namespace} because it is being terminated`;
+    throw forbidden(served.kind, name, why, {
+      reason: 'NamespaceTerminating',
+      message: `namespace ${namespace} is being terminated`,
+      field: 'metadata.namespace',
+    });
+  }
+  return { key: storeKey(NAMESPACES, undefined, namespace), revision: there.revision };
+}

@@ -1,0 +1,69 @@
+import type { Kind } from '../../resources/meta/define-kind.ts';
+import { encodeJson } from '../../resources/meta/json.ts';
+import type { CacheEvent } from '../cache/resource-cache.ts';
+import type { StoredObject } from '../cache/stored-object.ts';
+import type { Representation } from '../requests/media-type.ts';
+import { partialMetadata } from '../table/partial-metadata.ts';
+import { type IncludeObject, tableOf } from '../table/table.ts';
+
+export type EventType = 'ADDED' | 'MODIFIED' | 'DELETED';
+
+const encoder = new TextEncoder();
+const END = encoder.encode('}\n');
+
+/** Turns events into lines of a watch stream. One encoding an event, type and representation, shared by all its watchers. */
+export class EventEncoder {
+  readonly #kind: Kind;
+  readonly #representation: Representation;
+  readonly #includeObject: IncludeObject;
+  readonly #nowMs: () => number;
+  /** Tables tell their columns once a stream. */
+  #columnsSent = false;
+
+  constructor(kind: Kind, representation: Representation, includeObject: IncludeObject, nowMs: () => number) {
+    this.#kind = kind;
+    this.#representation = representation;
+    this.#includeObject = includeObject;
+    this.#nowMs = nowMs;
+  }
+
+  /** `event` is where the encoding is kept for the next watcher; without it (a replay) nothing is kept. */
+  encode(type: EventType, stored: StoredObject, event?: CacheEvent): Uint8Array {
+    const first = this.#representation === 'Table' && !this.#columnsSent;
+    this.#columnsSent = true;
+    if (event === undefined || first) return this.#line(type, stored, first);
+    const key = `${this.#representation}/${this.#includeObject}/${type}`;
+    const made = event.encoded.get(key);
+    if (made !== undefined) return made;
+    const line = this.#line(type, stored, false);
+    event.encoded.set(key, line);
+    return line;
+  }
+
+  bookmark(object: object): Uint8Array {
+    const shown =
+      this.#representation === 'Table' ? { ...object, kind: 'Table', apiVersion: 'meta.k8s.io/v1', rows: [] } : object;
+    return encoder.encode(`${encodeJson({ type: 'BOOKMARK', object: shown })}\n`);
+  }
+
+  #line(type: EventType, stored: StoredObject, withColumns: boolean): Uint8Array {
+    const head = encoder.encode(`{"type":"${type}","object":`);
+    const body =
+      this.#representation === 'Object' ? stored.bytes : encoder.encode(encodeJson(this.#shape(stored, withColumns)));
+    const line = new Uint8Array(head.length + body.length + END.length);
+    line.set(head);
+    line.set(body, head.length);
+    line.set(END, head.length + body.length);
+    return line;
+  }
+
+  #shape(stored: StoredObject, withColumns: boolean): unknown {
+    if (this.#representation !== 'Table') return partialMetadata(stored.object);
+    return tableOf(this.#kind, [stored.object], {
+      listMeta: { resourceVersion: stored.object.metadata.resourceVersion },
+      includeObject: this.#includeObject,
+      nowMs: this.#nowMs(),
+      withColumns,
+    });
+  }
+}

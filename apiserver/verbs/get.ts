@@ -1,0 +1,30 @@
+import { ApiError, notFound } from '../../resources/meta/api-error.ts';
+import { resourceId } from '../../resources/meta/resource-id.ts';
+import { authorizeObject } from '../auth/authorize.ts';
+import { resourceVersionOption } from '../requests/options.ts';
+import { json } from '../requests/respond.ts';
+import type { ServerResponse } from '../requests/server-request.ts';
+import { scaleOf } from '../table/scale.ts';
+import { reach } from './reach.ts';
+import { oneObject } from './represent.ts';
+import { keyOf, nameOf, type VerbContext } from './verb-context.ts';
+
+/** GET of one object, or of its status or scale. */
+export async function get(context: VerbContext): Promise<ServerResponse> {
+  const { parts, request, served, target } = context;
+  await reach(parts, resourceVersionOption(request.query.get('resourceVersion'), 'GetOptions'), request.signal);
+  const stored = parts.cache.resource(resourceId(served.kind)).get(keyOf(context));
+  if (stored === undefined) throw notFound(served.kind, nameOf(context));
+  authorizeObject(context.identity, served.kind, stored.object);
+  if (target.subresource === 'scale') {
+    if (served.kind.scale === undefined)
+      throw new ApiError('NotFound', 'the server could not find the requested resource');
+    return json(200, scaleOf(stored.object, served.kind.scale));
+  }
+  return oneObject(200, served.kind, stored.object, {
+    representation: context.representation,
+    query: request.query,
+    nowMs: parts.clock.now(),
+    bytes: stored.bytes,
+  });
+}

@@ -1,0 +1,143 @@
+import { ApiError } from '../../resources/meta/api-error.ts';
+import { parseJson } from '../../resources/meta/json.ts';
+import { resourceId } from '../../resources/meta/resource-id.ts';
+import { resourcePrefix } from '../cache/keys.ts';
+import { decodeStored, type StoredObject } from '../cache/stored-object.ts';
+import { fromStore } from '../registry/commit.ts';
+import { integerOption, invalidOption, resourceVersionOption } from '../requests/options.ts';
+import type { ServerResponse } from '../requests/server-request.ts';
+import { StoreError } from '../store/store.ts';
+import type { ListMeta } from '../table/partial-metadata.ts';
+import { decodeContinue, encodeContinue } from './continue-token.ts';
+import { reach } from './reach.ts';
+import { manyObjects } from './represent.ts';
+import { selectionOf } from './selection.ts';
+import { inNamespace, type VerbContext } from './verb-context.ts';
+
+/** GET of a collection. */
+export async function list(context: VerbContext): Promise<ServerResponse> {
+  const { parts, request, served, target } = context;
+  const { query } = request;
+  const selection = selectionOf(served.kind, query);
+  const limit = Math.max(0, integerOption(query, 'limit') ?? 0);
+  const from = await startOf(context);
+  const inside =
+    target.namespace === undefined
+      ? from.objects
+      : from.objects.filter((item) => inNamespace(item.object, target.namespace));
+  const matching = selection.all ? inside : inside.filter((item) => selection.matches(item.object));
+  const start = from.after === undefined ? 0 : matching.findIndex((item) => item.key > (from.after as string));
+  const rest = start < 0 ? [] : start === 0 ? matching : matching.slice(start);
+  const page = limit > 0 && rest.length > limit ? rest.slice(0, limit) : rest;
+  const remaining = rest.length - page.length;
+  if (remaining > 0) parts.snapshots.keep(resourceId(served.kind), from.revision, from.objects);
+  const last = page.at(-1);
+  const meta: ListMeta = {
+    resourceVersion: String(from.revision),
+    ...(remaining > 0 && last !== undefined
+      ? { continue: encodeContinue({ revision: from.revision, after: last.key }) }
+      : {}),
+    ...(remaining > 0 && selection.all ? { remainingItemCount: remaining } : {}),
+  };
+  return manyObjects(served.kind, page, meta, {
+    representation: context.representation,
+    query,
+    nowMs: parts.clock.now(),
+  });
+}
+
+interface Start {
+  readonly objects: readonly StoredObject[];
+  readonly revision: number;
+  readonly after?: string;
+}
+
+/** The state to list: the newest, one at an exact revision, or where a continue token left off. */
+async function startOf(context: VerbContext): Promise<Start> {
+  const { parts, request, served } = context;
+  const { query } = request;
+  const token = query.get('continue') ?? '';
+  const match = checkMatch(query, token);
+  if (token !== '') {
+    const { revision, after } = decodeContinue(token);
+    if (revision === undefined) return { ...newest(context), after };
+    return { objects: await at(context, revision, after), revision, after };
+  }
+  const revision = resourceVersionOption(query.get('resourceVersion'));
+  await reach(parts, revision, request.signal);
+  const limited = (integerOption(query, 'limit') ?? 0) > 0;
+  const exact = match === 'Exact' || (match === undefined && limited && revision !== undefined && revision > 0);
+  if (exact && revision !== undefined && revision !== parts.cache.revision)
+    return { objects: await at(context, revision), revision };
+  return newest({ parts, served });
+}
+
+function newest({ parts, served }: Pick<VerbContext, 'parts' | 'served'>): Start {
+  return { objects: parts.cache.resource(resourceId(served.kind)).sorted(), revision: parts.cache.revision };
+}
+
+/** All objects as they were at a revision: from a kept snapshot, else from the store's history. */
+async function at(
+  { parts, served, request }: VerbContext,
+  revision: number,
+  after?: string,
+): Promise<readonly StoredObject[]> {
+  const id = resourceId(served.kind);
+  const kept = parts.snapshots.find(id, revision);
+  if (kept !== undefined) return kept;
+  const prefix = resourcePrefix(served.kind);
+  try {
+    const { entries } = await parts.store.range({ prefix, revision }, request.signal);
+    const objects = entries.map((e) =>
+      decodeStored(e.key.slice(prefix.length), e.value, e.modRevision, (t) => parseJson(t).value),
+    );
+    parts.snapshots.keep(id, revision, objects);
+    return objects;
+  } catch (error) {
+    if (!(error instanceof StoreError) || error.reason !== 'Compacted' || after === undefined) throw fromStore(error);
+    throw new ApiError(
+      'Expired',
+      'The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter, or use the continue token in this response to retrieve the remainder of the results. Continuing with the provided token results in an inconsistent list - objects that were created, modified, or deleted between the time the first chunk was returned and now may show up in the list.',
+      { continueToken: encodeContinue({ after }) },
+    );
+  }
+}
+
+type Match = 'Exact' | 'NotOlderThan' | undefined;
+
+/** The rules on `resourceVersion`, `resourceVersionMatch` and `continue` together; each breach is 422 or 400 as the real server has it. */
+function checkMatch(query: URLSearchParams, token: string): Match {
+  const match = query.get('resourceVersionMatch') ?? '';
+  const version = query.get('resourceVersion') ?? '';
+  const refuse = (reason: string, message: string) =>
+    invalidOption('ListOptions', 'resourceVersionMatch', reason, message);
+  if (query.has('sendInitialEvents')) {
+    throw invalidOption(
+      'ListOptions',
+      'sendInitialEvents',
+      'FieldValueForbidden',
+      'Forbidden: sendInitialEvents is forbidden for list',
+    );
+  }
+  if (token !== '' && version !== '' && version !== '0') {
+    throw new ApiError('BadRequest', 'specifying resource version is not allowed when using continue');
+  }
+  if (match === '') return undefined;
+  if (token !== '')
+    throw refuse('FieldValueForbidden', 'Forbidden: resourceVersionMatch is forbidden when continue is provided');
+  if (version === '')
+    throw refuse(
+      'FieldValueForbidden',
+      'Forbidden: resourceVersionMatch is forbidden unless resourceVersion is provided',
+    );
+  if (match !== 'Exact' && match !== 'NotOlderThan') {
+    throw refuse(
+      'FieldValueNotSupported',
+      `Unsupported value: "${match}": supported values: "Exact", "NotOlderThan", ""`,
+    );
+  }
+  if (match === 'Exact' && version === '0') {
+    throw refuse('FieldValueForbidden', 'Forbidden: resourceVersionMatch "exact" is forbidden for resourceVersion "0"');
+  }
+  return match;
+}

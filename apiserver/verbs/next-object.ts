@@ -1,0 +1,199 @@
+import { ApiError, type Cause, conflict, invalid } from '../../resources/meta/api-error.ts';
+import type { Kind } from '../../resources/meta/define-kind.ts';
+import {
+  isObject,
+  type JsonObject,
+  jsonEqual,
+  type KubeObject,
+  type ObjectMeta,
+  valueAt,
+  withValueAt,
+} from '../../resources/meta/object.ts';
+import { decodeMetadata } from '../admission/decode-metadata.ts';
+import type { FieldValidation } from '../admission/field-validation.ts';
+import { judgeFields } from '../admission/field-validation.ts';
+import { applyDefaults, pruneUnknown } from '../admission/structural.ts';
+import type { Identity } from '../auth/identity.ts';
+import type { ServedKind } from '../registry/registry.ts';
+import type { ServerParts } from './verb-context.ts';
+import { carryWritten, checkFinalizers } from './writers.ts';
+
+/** Who writes what, and how strictly it is read. */
+export interface WriteFrame {
+  readonly parts: ServerParts;
+  readonly served: ServedKind;
+  readonly identity: Identity;
+  readonly subresource: string | undefined;
+}
+
+/** Drops fields no schema knows, telling them as the directive wants. Answers the object and the warnings. */
+export function knownFields(
+  kind: Kind,
+  sent: JsonObject,
+  duplicates: readonly string[],
+  directive: FieldValidation,
+): { readonly object: JsonObject & { metadata: JsonObject }; readonly warnings: readonly string[] } {
+  const { object, unknown } = pruneUnknown(decodeMetadata(kind, sent), kind.schema);
+  const warnings = judgeFields(kind, { duplicates, unknown }, directive);
+  return { object: { ...object, metadata: isObject(object.metadata) ? object.metadata : {} }, warnings };
+}
+
+/** A new object from what a client sent: system metadata, defaults, admission, then every check. Throws what a client is to be told. */
+export function newObject(
+  frame: WriteFrame,
+  sent: JsonObject & { metadata: JsonObject },
+  name: string,
+  namespace: string | undefined,
+): KubeObject {
+  const { parts, served } = frame;
+  const { kind } = served;
+  const metadata = {
+    ...sentMetadata(sent.metadata),
+    name,
+    ...(namespace === undefined ? {} : { namespace }),
+    uid: parts.ids.uid(),
+    resourceVersion: '',
+    generation: 1,
+    creationTimestamp: `${new Date(parts.clock.now()).toISOString().slice(0, 19)}Z`,
+  };
+  const { status, ...rest } = sent;
+  const draft = applyDefaults(
+    { ...rest, ...(kind.status || status === undefined ? {} : { status }), metadata },
+    kind.schema,
+  ) as JsonObject;
+  const object = carryWritten(frame, undefined, draft as KubeObject);
+  checkFinalizers(frame, undefined, object);
+  return checked(frame, admitted(frame, object, undefined), undefined);
+}
+
+/**
+ * The object that an update wishes for, on top of what stands: what the caller may not set is taken from what stands. Answers `before`
+ * itself when nothing changes.
+ */
+export function nextObject(
+  frame: WriteFrame,
+  before: KubeObject,
+  wanted: JsonObject & { metadata: JsonObject },
+): KubeObject {
+  const { kind } = frame.served;
+  checkIdentity(kind, before, wanted.metadata);
+  let draft = partOf(frame, before, wanted);
+  if (frame.subresource === undefined) {
+    draft = carryWritten(frame, before, draft);
+    checkFinalizers(frame, before, draft);
+  }
+  const next = admitted(frame, applyDefaults(draft, kind.schema) as KubeObject, before);
+  if (jsonEqual(next, before)) return before;
+  const object = changedBeyondMetadata(kind, before, next)
+    ? { ...next, metadata: { ...next.metadata, generation: (before.metadata.generation ?? 0) + 1 } }
+    : next;
+  return checked(frame, object, before);
+}
+
+/** What of the wish this route writes: the status, one part, or all but the status. */
+function partOf(frame: WriteFrame, before: KubeObject, wanted: JsonObject & { metadata: JsonObject }): KubeObject {
+  const { kind } = frame.served;
+  if (frame.subresource === 'status') return withValueAt(before, ['status'], wanted.status);
+  const part = frame.subresource === undefined ? undefined : kind.parts[frame.subresource];
+  if (part !== undefined) return withValueAt(before, part, valueAt(wanted, part));
+  const metadata = { ...sentMetadata(wanted.metadata), ...systemMetadata(before.metadata) };
+  const object: KubeObject = { ...wanted, apiVersion: before.apiVersion, kind: before.kind, metadata };
+  return kind.status ? withValueAt(object, ['status'], before.status) : object;
+}
+
+/** The metadata a client may set. */
+function sentMetadata(metadata: JsonObject): ObjectMeta {
+  const { name, generateName, namespace, labels, annotations, finalizers, ownerReferences } = metadata;
+  const kept = { generateName, labels, annotations, finalizers, ownerReferences };
+  const given = Object.entries(kept).filter(([, value]) => value !== undefined && value !== null && !isEmpty(value));
+  return { name, namespace, ...Object.fromEntries(given) } as ObjectMeta;
+}
+
+function isEmpty(value: unknown): boolean {
+  return (
+    value === '' || (Array.isArray(value) ? value.length === 0 : isObject(value) && Object.keys(value).length === 0)
+  );
+}
+
+/** The metadata only the server sets. */
+function systemMetadata(metadata: ObjectMeta): Partial<ObjectMeta> {
+  const { name, namespace, generateName, uid, resourceVersion, generation, creationTimestamp } = metadata;
+  const { deletionTimestamp, deletionGracePeriodSeconds } = metadata;
+  const all = {
+    name,
+    namespace,
+    generateName,
+    uid,
+    resourceVersion,
+    generation,
+    creationTimestamp,
+    deletionTimestamp,
+    deletionGracePeriodSeconds,
+  };
+  return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
+}
+
+/** A uid in the body that is another object's is 409. */
+function checkIdentity(kind: Kind, before: KubeObject, metadata: JsonObject): void {
+  const { uid } = metadata;
+  if (typeof uid !== 'string' || uid === '' || uid === before.metadata.uid) return;
+  throw conflict(
+    kind,
+    before.metadata.name,
+    `StorageError: invalid object, Code: 4, Precondition failed: UID in precondition: ${uid}, UID in object meta: ${before.metadata.uid}`,
+  );
+}
+
+function admitted({ parts, served }: WriteFrame, draft: KubeObject, previous: KubeObject | undefined): KubeObject {
+  const { admit } = served.kind.rules;
+  return admit === undefined ? draft : admit(draft, previous, { world: parts.cache.world, nowMs: parts.clock.now() });
+}
+
+function changedBeyondMetadata(kind: Kind, before: KubeObject, after: KubeObject): boolean {
+  const rest = ({ metadata: _, status, ...spec }: KubeObject) => (kind.status ? spec : { ...spec, status });
+  return !jsonEqual(rest(before), rest(after));
+}
+
+function checked({ served }: WriteFrame, object: KubeObject, before: KubeObject | undefined): KubeObject {
+  const { kind, validate } = served;
+  const causes: Cause[] = [...deletingFinalizers(object, before), ...validate(object, before)];
+  if (causes.length > 0) throw invalid(kind, object.metadata.name, causes);
+  return object;
+}
+
+/** Once an object is being deleted, its finalizers only go. */
+function deletingFinalizers(object: KubeObject, before: KubeObject | undefined): Cause[] {
+  if (before?.metadata.deletionTimestamp === undefined) return [];
+  const had = before.metadata.finalizers ?? [];
+  const added = (object.metadata.finalizers ?? []).filter((finalizer) => !had.includes(finalizer));
+  if (added.length === 0) return [];
+  const shown = `[]string{${added.map((finalizer) => JSON.stringify(finalizer)).join(', ')}}`;
+  return [
+    {
+      reason: 'FieldValueForbidden',
+      field: 'metadata.finalizers',
+      message: `Forbidden: no new finalizers can be added if the object is being deleted, found new finalizers ${shown}`,
+    },
+  ];
+}
+
+/** 400 when a body names another object than the URL. */
+export function checkNames(metadata: JsonObject, name: string | undefined, namespace: string | undefined): void {
+  if (name !== undefined && metadata.name !== undefined && metadata.name !== '' && metadata.name !== name) {
+    throw new ApiError(
+      'BadRequest',
+      `the name of the object (${String(metadata.name)}) does not match the name on the URL (${name})`,
+    );
+  }
+  if (
+    namespace !== undefined &&
+    metadata.namespace !== undefined &&
+    metadata.namespace !== '' &&
+    metadata.namespace !== namespace
+  ) {
+    throw new ApiError(
+      'BadRequest',
+      'the namespace of the provided object does not match the namespace sent on the request',
+    );
+  }
+}

@@ -1,0 +1,31 @@
+import { ApiError } from '../../resources/meta/api-error.ts';
+import type { ServerParts } from './verb-context.ts';
+
+const PATIENCE_MS = 3_000;
+
+/**
+ * Waits until the cache is at a revision, and at least at every acknowledged write. A revision that does not come within three
+ * seconds is a 504 that clients know by its cause (`ResourceVersionTooLarge`). 0 means whatever is at hand.
+ */
+export async function reach(parts: ServerParts, revision: number | undefined, signal: AbortSignal): Promise<void> {
+  if (revision === 0) return;
+  await parts.cache.caughtUp(signal);
+  if (revision === undefined || revision <= parts.cache.revision) return;
+  const patience = new AbortController();
+  const stop = parts.clock.after(PATIENCE_MS, () => patience.abort(tooLarge(revision, parts.cache.revision)));
+  try {
+    await parts.cache.waitFor(revision, AbortSignal.any([signal, patience.signal]));
+  } finally {
+    stop();
+  }
+}
+
+function tooLarge(revision: number, current: number): ApiError {
+  const message = `Too large resource version: ${revision}, current: ${current}`;
+  return new ApiError('Timeout', `Timeout: ${message}`, {
+    details: {
+      retryAfterSeconds: 1,
+      causes: [{ reason: 'ResourceVersionTooLarge', message: 'Too large resource version' }],
+    },
+  });
+}

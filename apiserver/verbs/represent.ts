@@ -1,0 +1,137 @@
+import { ApiError } from '../../resources/meta/api-error.ts';
+import type { Kind } from '../../resources/meta/define-kind.ts';
+import { encodeJson } from '../../resources/meta/json.ts';
+import type { KubeObject } from '../../resources/meta/object.ts';
+import { apiVersionOf } from '../../resources/meta/resource-id.ts';
+import type { StoredObject } from '../cache/stored-object.ts';
+import type { Representation } from '../requests/media-type.ts';
+import { invalidOption } from '../requests/options.ts';
+import { json } from '../requests/respond.ts';
+import type { ServerResponse } from '../requests/server-request.ts';
+import { type ListMeta, partialMetadata, partialMetadataList } from '../table/partial-metadata.ts';
+import { type IncludeObject, tableOf } from '../table/table.ts';
+
+const encoder = new TextEncoder();
+const SLAB_BYTES = 128 << 10;
+
+/** `includeObject`: Metadata unless said otherwise. */
+export function includeObjectOption(query: URLSearchParams): IncludeObject {
+  const text = query.get('includeObject') ?? '';
+  if (text === '') return 'Metadata';
+  if (text === 'None' || text === 'Metadata' || text === 'Object') return text;
+  throw invalidOption(
+    'TableOptions',
+    'includeObject',
+    'FieldValueNotSupported',
+    `Unsupported value: ${JSON.stringify(text)}`,
+  );
+}
+
+/** One object as asked for. `bytes` are its own encoding, when they are at hand. */
+export function oneObject(
+  status: number,
+  kind: Kind,
+  object: KubeObject,
+  options: {
+    readonly representation: Representation;
+    readonly query: URLSearchParams;
+    readonly nowMs: number;
+    readonly bytes?: Uint8Array;
+    readonly headers?: Record<string, string | readonly string[]>;
+  },
+): ServerResponse {
+  const { representation, query, nowMs, bytes, headers } = options;
+  switch (representation) {
+    case 'Object':
+      return json(status, bytes ?? object, headers);
+    case 'PartialObjectMetadata':
+      return json(status, partialMetadata(object), headers);
+    case 'Table': {
+      const listMeta = { resourceVersion: object.metadata.resourceVersion };
+      return json(
+        status,
+        tableOf(kind, [object], { listMeta, includeObject: includeObjectOption(query), nowMs }),
+        headers,
+      );
+    }
+    case 'PartialObjectMetadataList':
+      throw new ApiError('NotAcceptable', 'a single object cannot be answered as PartialObjectMetadataList');
+    default:
+      throw new Error(`unhandled representation ${representation satisfies never}`);
+  }
+}
+
+/** A list as asked for. Plain lists are streamed from the objects' own bytes. */
+export function manyObjects(
+  kind: Kind,
+  items: readonly StoredObject[],
+  meta: ListMeta,
+  options: { readonly representation: Representation; readonly query: URLSearchParams; readonly nowMs: number },
+): ServerResponse {
+  const { representation, query, nowMs } = options;
+  const objects = () => items.map((item) => item.object);
+  switch (representation) {
+    case 'Object':
+      return {
+        status: 200,
+        headers: { 'content-type': 'application/json', 'cache-control': 'no-cache, private' },
+        body: listBody(kind, items, meta),
+      };
+    case 'Table':
+      return json(200, tableOf(kind, objects(), { listMeta: meta, includeObject: includeObjectOption(query), nowMs }));
+    case 'PartialObjectMetadataList':
+      return json(200, partialMetadataList(objects(), meta));
+    case 'PartialObjectMetadata':
+      throw new ApiError('NotAcceptable', 'a list cannot be answered as PartialObjectMetadata');
+    default:
+      throw new Error(`unhandled representation ${representation satisfies never}`);
+  }
+}
+
+function listBody(kind: Kind, items: readonly StoredObject[], meta: ListMeta): Uint8Array | AsyncIterable<Uint8Array> {
+  const head = encoder.encode(
+    `{"kind":${JSON.stringify(kind.listKind)},"apiVersion":${JSON.stringify(apiVersionOf(kind))},"metadata":${encodeJson(meta)},"items":[`,
+  );
+  const total = items.reduce((sum, item) => sum + item.bytes.length + 1, head.length + 2);
+  return total <= SLAB_BYTES ? concatenated(head, items, total) : slabs(head, items);
+}
+
+const COMMA = 0x2c;
+const TAIL = encoder.encode(']}');
+
+function concatenated(head: Uint8Array, items: readonly StoredObject[], bound: number): Uint8Array {
+  const out = new Uint8Array(bound);
+  out.set(head);
+  let at = head.length;
+  for (const [i, item] of items.entries()) {
+    if (i > 0) out[at++] = COMMA;
+    out.set(item.bytes, at);
+    at += item.bytes.length;
+  }
+  out.set(TAIL, at);
+  return out.subarray(0, at + TAIL.length);
+}
+
+/** Pieces of about 128 KiB, so that neither memory nor the event loop holds a whole large list. */
+async function* slabs(head: Uint8Array, items: readonly StoredObject[]): AsyncIterable<Uint8Array> {
+  let slab = new Uint8Array(SLAB_BYTES);
+  let used = 0;
+  const pieces = function* () {
+    yield head;
+    for (const [i, item] of items.entries()) {
+      if (i > 0) yield Uint8Array.of(COMMA);
+      yield item.bytes;
+    }
+    yield TAIL;
+  };
+  for (const piece of pieces()) {
+    if (used + piece.length > SLAB_BYTES) {
+      yield slab.subarray(0, used);
+      slab = new Uint8Array(Math.max(SLAB_BYTES, piece.length));
+      used = 0;
+    }
+    slab.set(piece, used);
+    used += piece.length;
+  }
+  yield slab.subarray(0, used);
+}

@@ -1,0 +1,69 @@
+import { ApiError, invalid } from '../../resources/meta/api-error.ts';
+import { isObject, type JsonObject, type KubeObject, valueAt } from '../../resources/meta/object.ts';
+import { applyJsonPatch, decodeJsonPatch } from '../patch/json-patch.ts';
+import { applyMergePatch } from '../patch/merge-patch.ts';
+import { commit, type WritePlan } from '../registry/commit.ts';
+import { contentType, unsupportedMediaType } from '../requests/media-type.ts';
+import { dryRunOption } from '../requests/options.ts';
+import { json } from '../requests/respond.ts';
+import type { ServerResponse } from '../requests/server-request.ts';
+import { scaleOf, withReplicas } from '../table/scale.ts';
+import { readJsonBody } from './body.ts';
+import { nextObject, type WriteFrame } from './next-object.ts';
+import { checkVersion, planOver, standing } from './update.ts';
+import type { VerbContext } from './verb-context.ts';
+
+const TYPES = {
+  PUT: ['application/json'],
+  PATCH: ['application/json-patch+json', 'application/merge-patch+json'],
+} as const;
+
+/** PUT or PATCH of `/scale`: writes the one field that the kind maps replicas to. */
+export async function writeScale(context: VerbContext): Promise<ServerResponse> {
+  const { parts, request, served, identity } = context;
+  const mapping = served.kind.scale;
+  if (mapping === undefined) throw new ApiError('NotFound', 'the server could not find the requested resource');
+  const dryRun = dryRunOption(
+    request.query.getAll('dryRun'),
+    request.method === 'PUT' ? 'UpdateOptions' : 'PatchOptions',
+  );
+  const wish = await readWish(context);
+  const frame: WriteFrame = { parts, served, identity, subresource: undefined };
+  const plan = (): WritePlan => {
+    const before = standing(context);
+    const wanted = wish({ ...scaleOf(before.object, mapping) });
+    const version = valueAt(wanted, ['metadata', 'resourceVersion']);
+    if (version !== undefined && version !== '') checkVersion(context, before.object, version);
+    const object = withReplicas(before.object, mapping, replicasOf(wanted, before.object.metadata.name));
+    return planOver(context, before, nextObject(frame, before.object, { ...object, metadata: { ...object.metadata } }));
+  };
+  const written = await commit(parts, plan, { dryRun, signal: request.signal });
+  if (written === undefined) throw new Error('a scale ended in a removal');
+  return json(200, scaleOf(written as KubeObject, mapping));
+}
+
+async function readWish({ request }: VerbContext): Promise<(scale: JsonObject) => JsonObject> {
+  const type = contentType(request.headers['content-type']);
+  const accepted: readonly string[] = request.method === 'PUT' ? TYPES.PUT : TYPES.PATCH;
+  if (!accepted.includes(type)) throw unsupportedMediaType(type, accepted);
+  const { value } = await readJsonBody(request, 'error decoding Scale');
+  const whole = (scale: unknown): JsonObject => {
+    if (!isObject(scale)) throw new ApiError('BadRequest', 'a Scale must be a JSON object');
+    return scale;
+  };
+  if (type === 'application/json-patch+json') {
+    const { operations } = decodeJsonPatch(value);
+    return (scale) => whole(applyJsonPatch(scale, operations));
+  }
+  const sent = whole(value);
+  return type === 'application/json' ? () => sent : (scale) => whole(applyMergePatch(scale, sent));
+}
+
+function replicasOf(scale: JsonObject, name: string): number {
+  const replicas = valueAt(scale, ['spec', 'replicas']) ?? 0;
+  if (typeof replicas === 'number' && Number.isInteger(replicas) && replicas >= 0) return replicas;
+  const message = `Invalid value: ${JSON.stringify(replicas)}: must be a whole number greater than or equal to 0`;
+  throw invalid({ group: 'autoscaling', kind: 'Scale' }, name, [
+    { reason: 'FieldValueInvalid', field: 'spec.replicas', message },
+  ]);
+}

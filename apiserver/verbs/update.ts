@@ -1,0 +1,102 @@
+import { ApiError, conflict, invalid, notFound } from '../../resources/meta/api-error.ts';
+import type { JsonObject, KubeObject } from '../../resources/meta/object.ts';
+import { authorizeObject } from '../auth/authorize.ts';
+import { commit, currentOf, type Versioned, type WritePlan } from '../registry/commit.ts';
+import { dryRunOption, fieldManagerOption, fieldValidationOption } from '../requests/options.ts';
+import { warningHeaders } from '../requests/respond.ts';
+import type { ServerResponse } from '../requests/server-request.ts';
+import { readObject } from './body.ts';
+import { checkNames, knownFields, nextObject, type WriteFrame } from './next-object.ts';
+import { oneObject } from './represent.ts';
+import { nameOf, type VerbContext } from './verb-context.ts';
+
+const OPTIONS = 'UpdateOptions';
+
+/** PUT of an object, its status, or another part of it. */
+export async function update(context: VerbContext): Promise<ServerResponse> {
+  const { request, served, target } = context;
+  const { kind } = served;
+  const { query } = request;
+  const dryRun = dryRunOption(query.getAll('dryRun'), OPTIONS);
+  fieldManagerOption(query, OPTIONS);
+  const sent = await readObject(request, kind);
+  const { object, warnings } = knownFields(kind, sent.object, sent.duplicates, fieldValidationOption(query, OPTIONS));
+  checkNames(object.metadata, nameOf(context), target.namespace);
+  const version = object.metadata.resourceVersion;
+  return writeOver(context, dryRun, warnings, (before) => {
+    if (version === undefined || version === '') {
+      if (kind.origin === 'core') return object;
+      const message = 'Invalid value: 0x0: must be specified for an update';
+      throw invalid(kind, nameOf(context), [
+        { reason: 'FieldValueInvalid', field: 'metadata.resourceVersion', message },
+      ]);
+    }
+    checkVersion(context, before, version);
+    return object;
+  });
+}
+
+/**
+ * Reads what stands, lets `wish` say what it should become, and writes that; again when another write came between. An object that is being
+ * deleted and is held by nothing any more is removed by the same write.
+ */
+export async function writeOver(
+  context: VerbContext,
+  dryRun: boolean,
+  warnings: readonly string[],
+  wish: (before: KubeObject) => JsonObject & { metadata: JsonObject },
+): Promise<ServerResponse> {
+  const { parts, request, served } = context;
+  let last: KubeObject | undefined;
+  const plan = (): WritePlan => {
+    const before = standing(context);
+    const frame: WriteFrame = { parts, served, identity: context.identity, subresource: context.target.subresource };
+    const next = nextObject(frame, before.object, wish(before.object));
+    last = next;
+    return planOver(context, before, isHeld(context, next) ? next : undefined);
+  };
+  const written = (await commit(parts, plan, { dryRun, signal: request.signal })) ?? last;
+  if (written === undefined) throw new Error('an update ended without an object');
+  return oneObject(200, served.kind, written, {
+    representation: context.representation,
+    query: request.query,
+    nowMs: parts.clock.now(),
+    headers: warningHeaders(warnings),
+  });
+}
+
+/** The object in the URL as it stands. Throws `NotFound`. */
+export function standing(context: VerbContext): Versioned {
+  const { parts, served, target } = context;
+  const there = currentOf(parts.cache, served.kind, target.namespace, nameOf(context));
+  if (there === undefined) throw notFound(served.kind, nameOf(context));
+  authorizeObject(context.identity, served.kind, there.object);
+  return there;
+}
+
+/** The plan of a write over what stands; `after` undefined removes it. */
+export function planOver(context: VerbContext, before: Versioned, after: KubeObject | undefined): WritePlan {
+  const { served, target } = context;
+  return {
+    kind: served.kind,
+    namespace: target.namespace,
+    name: before.object.metadata.name,
+    before,
+    after,
+    ...(target.subresource === undefined ? {} : { subresource: target.subresource }),
+  };
+}
+
+/** Whether something keeps an object: it is not being deleted, or finalizers hold it. */
+export function isHeld({ served }: VerbContext, object: KubeObject): boolean {
+  if (object.metadata.deletionTimestamp === undefined) return true;
+  return (object.metadata.finalizers ?? []).length > 0 || served.kind.rules.holdsDeletion?.(object) === true;
+}
+
+/** 409 unless the object stands at this resourceVersion. */
+export function checkVersion({ served }: VerbContext, before: KubeObject, version: unknown): void {
+  if (typeof version !== 'string' || !/^[0-9]+$/.test(version)) {
+    throw new ApiError('BadRequest', `metadata.resourceVersion: ${JSON.stringify(version)} is not a resource version`);
+  }
+  if (version !== before.metadata.resourceVersion) throw conflict(served.kind, before.metadata.name);
+}

@@ -1,0 +1,74 @@
+import { forbidden } from '../../resources/meta/api-error.ts';
+import { COPPICE_GROUP } from '../../resources/meta/define-kind.ts';
+import { isObject, jsonEqual, type KubeObject, valueAt, withValueAt } from '../../resources/meta/object.ts';
+import type { Schema } from '../../resources/meta/schema.ts';
+import { roleOf, writesAs } from '../auth/identity.ts';
+import type { WriteFrame } from './next-object.ts';
+
+/**
+ * Fields with a writer (design §2): absent in a write they are carried over; changed by anybody but their writer or an operator they are
+ * a 403 naming the field.
+ */
+export function carryWritten(frame: WriteFrame, before: KubeObject | undefined, draft: KubeObject): KubeObject {
+  const { kind } = frame.served;
+  let carried = draft;
+  for (const { path, writer } of writtenFields(kind.schema)) {
+    const had = valueAt(before, path);
+    const wanted = valueAt(draft, path);
+    if (wanted === undefined) {
+      if (had !== undefined && isObject(valueAt(draft, path.slice(0, -1)))) carried = withValueAt(carried, path, had);
+      continue;
+    }
+    if (jsonEqual(had, wanted) || writesAs(frame.identity, writer)) continue;
+    const field = path.join('.');
+    throw forbidden(kind, draft.metadata.name, `${field} is written by ${writer}, not by "${frame.identity.user}"`, {
+      reason: 'FieldWriter',
+      message: `only ${writer} writes this field`,
+      field,
+    });
+  }
+  return carried;
+}
+
+/** Finalizers under `coppice.dev/` belong to controllers, hosts and operators. */
+export function checkFinalizers(frame: WriteFrame, before: KubeObject | undefined, draft: KubeObject): void {
+  if (roleOf(frame.identity) !== undefined) return;
+  const ours = (object: KubeObject | undefined) =>
+    (object?.metadata.finalizers ?? []).filter((f) => f.startsWith(`${COPPICE_GROUP}/`));
+  if (jsonEqual(ours(before), ours(draft))) return;
+  throw forbidden(
+    frame.served.kind,
+    draft.metadata.name,
+    `finalizers under ${COPPICE_GROUP}/ are written by controllers`,
+    {
+      reason: 'FieldWriter',
+      message: 'only controllers write these finalizers',
+      field: 'metadata.finalizers',
+    },
+  );
+}
+
+interface WrittenField {
+  readonly path: readonly string[];
+  readonly writer: string;
+}
+
+const known = new WeakMap<Schema, readonly WrittenField[]>();
+
+/** The fields of a schema that have a writer; lists and maps are not looked into. */
+export function writtenFields(schema: Schema): readonly WrittenField[] {
+  const kept = known.get(schema);
+  if (kept !== undefined) return kept;
+  const found = [...search(schema, [])];
+  known.set(schema, found);
+  return found;
+}
+
+function* search(schema: Schema, path: readonly string[]): Iterable<WrittenField> {
+  const writer = schema['x-coppice-writer'];
+  if (writer !== undefined) {
+    yield { path, writer };
+    return;
+  }
+  for (const [name, child] of Object.entries(schema.properties ?? {})) yield* search(child, [...path, name]);
+}

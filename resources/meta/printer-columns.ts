@@ -1,0 +1,14 @@
+import type { Column, Kind } from './define-kind.ts';
+
+const AGE: Column = {
+  name: 'Age',
+  type: 'date',
+  description: 'How long ago it was created.',
+  jsonPath: '.metadata.creationTimestamp',
+};
+
+/** The columns of a kind after Name: Age stands last, but where a user's kind states its own columns it has exactly those. */
+export function printerColumns(kind: Pick<Kind, 'origin' | 'columns'>): readonly Column[] {
+  if (kind.origin !== 'user') return [...kind.columns, AGE];
+  return kind.columns.length === 0 ? [AGE] : kind.columns;
+}
