@@ -16,6 +16,7 @@ import { type GuestDeps, type Outcome, reconcileGuest } from './reconcile-guest.
 import { type HostDeps, reconcileHost } from './reconcile-host.ts';
 import { ServerView, type ServerViewOptions } from './server-view.ts';
 import { StoreGuard, type StoreGuardOptions } from './store-guard.ts';
+import { together } from './together.ts';
 
 export interface NodeletOptions extends ServerViewOptions, StoreGuardOptions {
   /** Wrapped so that operations on one guest come one after the other (`drivers/serial-driver.ts`). Not closed by the nodelet. */
@@ -74,27 +75,37 @@ export class Nodelet {
     this.#hostDeps = this.#depsOfHost();
   }
 
-  /** Runs until the signal aborts, then resolves when nothing of it is at work any more. Call it once. */
+  /** Runs until the signal aborts, then resolves when nothing of it is at work any more; rejects when it cannot go on. Call it once. */
   async run(signal: AbortSignal): Promise<void> {
     const stops = this.#subscribe();
-    const following = this.#view.run(signal);
     try {
-      await this.#view.whenSynced(signal);
-      for (const { metadata } of this.#view.images.list()) {
-        this.#unlooked.add(metadata.name);
-        this.#imageMoved(metadata.name);
-      }
-      this.#queue.add('host');
-      const workers = Array.from({ length: WORKERS }, () => this.#work(signal));
-      await Promise.all([...workers, this.#followDriver(signal), this.#resync(signal)]);
-    } catch (error) {
-      if (!signal.aborted) throw error;
+      await together(
+        [
+          (ends) => this.#view.run(ends),
+          (ends) => this.#followDriver(ends),
+          async (ends) => {
+            await this.#view.whenSynced(ends);
+            this.#begin();
+            const workers = Array.from({ length: WORKERS }, () => (s: AbortSignal) => this.#work(s));
+            await together([...workers, (s) => this.#resync(s)], ends);
+          },
+        ],
+        signal,
+      );
     } finally {
       for (const stop of stops) stop();
       this.#queue[Symbol.dispose]();
-      await following;
       await this.#operations.drained();
     }
+  }
+
+  /** What is wanted is known now; without it every guest would be an orphan. */
+  #begin(): void {
+    for (const { metadata } of this.#view.images.list()) {
+      this.#unlooked.add(metadata.name);
+      this.#imageMoved(metadata.name);
+    }
+    this.#queue.add('host');
   }
 
   /** A hint that images or the machine itself may be different: all of it is looked at again. */

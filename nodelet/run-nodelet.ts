@@ -4,6 +4,7 @@ import { Nodelet, type NodeletOptions } from './nodelet.ts';
 import { keepControlConnection } from './streams/control-connection.ts';
 import { Dialback } from './streams/dialback.ts';
 import type { ServerAddress } from './streams/server-socket.ts';
+import { together } from './together.ts';
 
 export interface RunNodeletOptions extends Omit<NodeletOptions, 'platform' | 'reserveBytes'> {
   /** Where to keep the control socket; without it the host serves no streams, and nobody sees that it lives. */
@@ -37,7 +38,7 @@ export function runNodelet(options: RunNodeletOptions, signal: AbortSignal): Run
   return {
     rescan: () => nodelet.rescan(),
     acknowledgeStore: () => nodelet.acknowledgeStore(),
-    done: Promise.all([nodelet.run(signal), serveStreams(options, signal)]).then(() => {}),
+    done: together([(ends) => nodelet.run(ends), (ends) => serveStreams(options, ends)], signal),
   };
 }
 

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { ApiClient } from '../../apiserver/client/client.ts';
+import type { ImageFacts } from '../../nodelet/drivers/driver.ts';
 import { Semaphore } from '../../nodelet/drivers/semaphore.ts';
 import { SerialDriver } from '../../nodelet/drivers/serial-driver.ts';
 import { SimDriver } from '../../nodelet/drivers/sim/sim-driver.ts';
@@ -43,6 +44,11 @@ class WatchedDriver extends SimDriver {
   override remove(...args: Parameters<SimDriver['remove']>) {
     this.calls.push(`remove ${args[0]}`);
     return super.remove(...args);
+  }
+
+  /** What every path is here, missing ones too. */
+  async facts(path: string): Promise<ImageFacts> {
+    return (await super.image(path)) ?? assert.fail('a simulated host has every image');
   }
 
   override async image(path: string) {
@@ -145,7 +151,7 @@ export class NodeletWorld implements AsyncDisposable {
   /** A VM as admission and placement leave it: bound here. */
   async aVM(name: string, spec: Partial<VM['spec']> = {}): Promise<VM> {
     const image = spec.image ?? 'tiny';
-    const digest = (await new SimDriver(this.#simOptions()).image(image)).digest;
+    const digest = (await this.driver.facts(image)).digest;
     const uid = `uid-${name}`;
     const vm: VM = {
       apiVersion: 'coppice.dev/v1',
