@@ -29,7 +29,10 @@ export interface Driver extends AsyncDisposable {
   create(spec: GuestSpec, signal: AbortSignal): Promise<void>;
   /** Starts a created or stopped guest; a paused one stays paused. Throws `InUse`, `Failed` (both with the numbers), `ImageMissing`. Resolves once the hypervisor runs it (not once its agent answers). */
   start(id: string, signal: AbortSignal): Promise<void>;
-  /** Asks the guest to shut down, waits `graceMs` milliseconds, then ends it. Resolves when it is off. */
+  /**
+   * Asks the guest to shut down, waits `graceMs` milliseconds, then ends it. Resolves when it is off. A guest that went off by itself before is off on
+   * request from then on: its `stopReason` becomes `Requested`, and stays so over restarts. That is how a user says to have seen a crash.
+   */
   stop(id: string, options: { readonly graceMs: number }, signal: AbortSignal): Promise<void>;
   pause(id: string, signal: AbortSignal): Promise<void>;
   resume(id: string, signal: AbortSignal): Promise<void>;

@@ -142,7 +142,10 @@ export class SimDriver implements Driver {
 
   async stop(id: string, _options: { readonly graceMs: number }, signal: AbortSignal): Promise<void> {
     const guest = this.#find(id);
-    if (guest.power === 'Off') return;
+    if (guest.power === 'Off') {
+      await this.#acknowledge(guest);
+      return;
+    }
     this.#stopping.add(id);
     try {
       this.#feed.emit(id);
@@ -289,6 +292,14 @@ export class SimDriver implements Driver {
     if (reason === 'Crashed') guest.message = words;
     this.#say(guest, words);
     this.#endSessions(guest.spec.id);
+    await this.#changed(guest.spec.id);
+  }
+
+  /** A guest that went off by itself counts as off on request from now on. */
+  async #acknowledge(guest: SimGuest): Promise<void> {
+    if (guest.stopReason === undefined || guest.stopReason === 'Requested') return;
+    guest.stopReason = 'Requested';
+    delete guest.message;
     await this.#changed(guest.spec.id);
   }
 

@@ -206,6 +206,17 @@ export function driverContract(name: string, makeHost: () => Promise<DriverHost 
         assert.equal((await seen(id)).power, 'Running');
       });
 
+      it('records that a guest that crashed is off on request, once it is stopped', async () => {
+        const id = await started();
+        await host.crash(driver, id);
+        await untilPower(id, 'Off');
+        await driver.stop(id, { graceMs: 0 }, signal);
+        assert.equal((await seen(id)).stopReason, 'Requested');
+        await driver[Symbol.asyncDispose]();
+        driver = await host.open();
+        assert.equal((await seen(id)).stopReason, 'Requested');
+      });
+
       it('hints at changes, until the signal aborts', async () => {
         const id = await made();
         const reading = new AbortController();
