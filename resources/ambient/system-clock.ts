@@ -23,7 +23,8 @@ export const systemClock: Clock = {
   },
   after(ms, run) {
     const timer: unknown = setTimeout(run, ms);
-    if (typeof timer === 'object' && timer !== null && 'unref' in timer && typeof timer.unref === 'function') timer.unref();
+    if (typeof timer === 'object' && timer !== null && 'unref' in timer && typeof timer.unref === 'function')
+      timer.unref();
     return () => clearTimeout(timer as ReturnType<typeof setTimeout>);
   },
 };

@@ -5,7 +5,8 @@ export const systemIds: Ids = {
   uid: () => crypto.randomUUID(),
   suffix(length) {
     let out = '';
-    for (const byte of crypto.getRandomValues(new Uint8Array(length))) out += NAME_ALPHABET[byte % NAME_ALPHABET.length];
+    for (const byte of crypto.getRandomValues(new Uint8Array(length)))
+      out += NAME_ALPHABET[byte % NAME_ALPHABET.length];
     return out;
   },
   secret(bytes) {
