@@ -39,9 +39,10 @@ function systemError(error: unknown, path: string): StoreError {
 }
 
 export function damagedError(path: string, finding: string): StoreError {
+  const line = finding.trim().replaceAll(/\s*\n\s*/g, '; ');
   return new StoreError(
     'Unreadable',
-    `${path} is damaged (${finding}); restore a backup or move it away, with its -wal file`,
+    `${path} is damaged (${line}); restore a backup or move it away, with its -wal file`,
   );
 }
 

@@ -126,6 +126,8 @@ function lock(file: string): DatabaseSync {
   try {
     // Before the first read, so that SQLite keeps the -wal's index in its own memory and no -shm is needed.
     database.exec('PRAGMA locking_mode = EXCLUSIVE; PRAGMA synchronous = FULL; BEGIN IMMEDIATE; COMMIT');
+    // What inspecting a -wal left; with the lock held nobody else can be using it.
+    rmSync(`${file}-shm`, { force: true });
     return database;
   } catch (error) {
     database.close();
