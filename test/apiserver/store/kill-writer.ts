@@ -1,8 +1,8 @@
 /**
- * A process to be killed: several writers on one store, each write acknowledged on stdout as `writer number revision`.
+ * A process to be killed: several writers on one store, each write acknowledged on stdout as `writer number revision .`.
+ * The dot tells a whole line from one the kill cut.
  * Arguments: store path, round, writers.
  */
-import { writeSync } from 'node:fs';
 import { SqliteStore } from '../../../apiserver/store/sqlite/store.ts';
 import type { Store } from '../../../apiserver/store/store.ts';
 import { systemIds } from '../../../resources/ambient/system-ids.ts';
@@ -19,7 +19,7 @@ async function writeForever(store: Store, writer: number): Promise<never> {
     const result = await store.txn(txn({ if: { [last]: revision }, put })).done;
     if (!result.ok) throw new Error(`somebody else wrote ${last}`);
     revision = result.revision;
-    writeSync(1, `${writer} ${number} ${revision}\n`);
+    process.stdout.write(`${writer} ${number} ${revision} .\n`);
   }
 }
 

@@ -47,6 +47,7 @@ async function writeUntilKilled(path: string, round: number, moment: number): Pr
   const closed = once(child, 'close');
   const acknowledged: Acknowledged[] = [];
   for await (const line of createInterface({ input: child.stdout })) {
+    if (!line.endsWith(' .')) continue;
     const [writer = Number.NaN, number = Number.NaN, revision = Number.NaN] = line.split(' ').map(Number);
     acknowledged.push({ writer, number, revision });
     if (acknowledged.length === moment) child.kill('SIGKILL');

@@ -137,6 +137,28 @@ describe('the sqlite store file', () => {
     );
   });
 
+  it('is taken up when the -wal was being moved into it', async () => {
+    await using home = await StoreHome.make();
+    const other = await StoreHome.make();
+    const store = await other.open();
+    await write(store, { put: { a: 'x'.repeat(100_000), b: '1' } });
+    await copyFile(other.path, home.path);
+    await copyFile(`${other.path}-wal`, `${home.path}-wal`);
+    await other.close();
+    // The first page says already how long the file will be.
+    await using file = await open(home.path, 'r+');
+    await file.write((await readFile(other.path)).subarray(0, PAGE), 0, PAGE, 0);
+    await other[Symbol.asyncDispose]();
+    const { entries } = await (await home.open()).range({ prefix: '' });
+    assert.deepEqual(
+      entries.map(({ key, value }) => [key, value.byteLength]),
+      [
+        ['a', 100_000],
+        ['b', 1],
+      ],
+    );
+  });
+
   it('is held against other processes, also after a second attempt in this one', async () => {
     await using home = await StoreHome.make();
     const store = await home.open();

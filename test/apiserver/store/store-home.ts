@@ -12,6 +12,8 @@ export class StoreHome implements AsyncDisposable {
   readonly #opened: SqliteStore[] = [];
 
   static async make(): Promise<StoreHome> {
+    // Every store has a worker, and each would strip the types of its files anew.
+    process.env.NODE_COMPILE_CACHE ??= join(tmpdir(), 'coppice-compile-cache');
     return new StoreHome(await mkdtemp(join(tmpdir(), 'coppice-store-')));
   }
 
