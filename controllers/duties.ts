@@ -1,0 +1,20 @@
+import { garbageDuty } from './garbage/index.ts';
+import { hostLivenessDuty } from './host-liveness/index.ts';
+import { imageDuty } from './image/index.ts';
+import { placementDuty } from './placement/index.ts';
+import type { MakeDuty } from './runtime/duty.ts';
+import { tenantDuty } from './tenant/index.ts';
+import { vmLifecycleDuty } from './vm-lifecycle/index.ts';
+
+/** Every duty there is, in the order they are started: who judges hosts and images before who places by them. */
+export const DUTIES = {
+  tenant: tenantDuty,
+  'host-liveness': hostLivenessDuty,
+  image: imageDuty,
+  placement: placementDuty,
+  'vm-lifecycle': vmLifecycleDuty,
+  garbage: garbageDuty,
+} as const satisfies Readonly<Record<string, MakeDuty>>;
+
+export type DutyName = keyof typeof DUTIES;
+export const DUTY_NAMES = Object.keys(DUTIES) as readonly DutyName[];

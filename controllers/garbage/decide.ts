@@ -1,0 +1,25 @@
+import type { Event } from '../../resources/kinds/event.ts';
+import { Event as EventKind } from '../../resources/kinds/event.ts';
+import type { Namespace } from '../../resources/kinds/namespace.ts';
+
+/** How long an Event is kept after it last happened, in milliseconds. */
+export const EVENT_TTL_MS = EventKind.expiresAfterMs ?? 3_600_000;
+
+/** Whether an owner is there. `unknown`: its kind is not served (yet), so nobody can say. */
+export type OwnerState = 'present' | 'absent' | 'unknown';
+
+/** A dependent goes when every owner is known to be gone; while one is there or might be, it stays. */
+export function ownedVerdict(owners: readonly OwnerState[]): 'keep' | 'delete' {
+  return owners.length > 0 && owners.every((owner) => owner === 'absent') ? 'delete' : 'keep';
+}
+
+/** How long an Event has yet, in milliseconds; at most 0 when it is over. */
+export function eventLeftMs(event: Event, nowMs: number): number {
+  const last = event.lastTimestamp ?? event.eventTime ?? event.firstTimestamp ?? event.metadata.creationTimestamp;
+  return Date.parse(last) + EVENT_TTL_MS - nowMs;
+}
+
+/** Whether a namespace is being deleted and waits for its contents. */
+export function isEnding(namespace: Namespace): boolean {
+  return namespace.metadata.deletionTimestamp !== undefined && (namespace.spec?.finalizers ?? []).length > 0;
+}

@@ -1,0 +1,120 @@
+import type { ApiClient } from '../../apiserver/client/client.ts';
+import type { Clock } from '../../resources/ambient/clock.ts';
+import type { Logger } from '../../resources/ambient/log.ts';
+import { Event } from '../../resources/kinds/event.ts';
+import { Namespace } from '../../resources/kinds/namespace.ts';
+import type { KubeObject, OwnerReference } from '../../resources/meta/object.ts';
+import type { CacheView } from '../runtime/cache.ts';
+import { servedResources } from '../runtime/discovery.ts';
+import type { Outcome } from '../runtime/duty.ts';
+import { InFlight } from '../runtime/in-flight.ts';
+import { emptyNamespace } from '../runtime/namespace-contents.ts';
+import { deleteThis, orGone } from '../runtime/write.ts';
+import { eventLeftMs, isEnding, type OwnerState, ownedVerdict } from './decide.ts';
+import type { OwnedObjects } from './owned-objects.ts';
+
+/** Keys: what is served, old Events, `namespace NAME`; any other is an object with owners. */
+export const DISCOVER = 'discover';
+export const SWEEP_EVENTS = 'events';
+export const NAMESPACE_PREFIX = 'namespace ';
+
+const DISCOVER_EVERY_MS = 30_000;
+const SWEEP_EVERY_MS = 300_000;
+const CONTENTS_AGAIN_MS = 1_000;
+const DELETES_AT_ONCE = 8;
+
+export interface GarbageDeps {
+  readonly client: ApiClient;
+  readonly namespaces: CacheView<Namespace>;
+  readonly events: CacheView<KubeObject>;
+  readonly owned: OwnedObjects;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+export async function reconcile(key: string, deps: GarbageDeps, signal: AbortSignal): Promise<Outcome> {
+  if (key === DISCOVER) {
+    await deps.owned.follow(await servedResources(deps.client, signal));
+    return { requeueAfterMs: DISCOVER_EVERY_MS };
+  }
+  if (key === SWEEP_EVENTS) return sweepEvents(deps, signal);
+  if (key.startsWith(NAMESPACE_PREFIX)) return endNamespace(key.slice(NAMESPACE_PREFIX.length), deps, signal);
+  return collect(key, deps, signal);
+}
+
+/** Deletes an object all of whose owners are gone. */
+async function collect(key: string, deps: GarbageDeps, signal: AbortSignal): Promise<Outcome> {
+  const found = deps.owned.find(key);
+  if (found === undefined || found.object.metadata.deletionTimestamp !== undefined) return {};
+  const { ref, object } = found;
+  const states: OwnerState[] = [];
+  for (const reference of object.metadata.ownerReferences ?? []) {
+    const state = await ownerState(reference, object.metadata.namespace, deps, signal);
+    // One that stays is enough.
+    if (state === 'present') return {};
+    states.push(state);
+  }
+  if (ownedVerdict(states) === 'keep') return states.includes('unknown') ? { requeueAfterMs: DISCOVER_EVERY_MS } : {};
+  await deleteThis(deps.client.resource<KubeObject>(ref, object.metadata.namespace), object, signal);
+  deps.log.info('object deleted after its owners', { object: key });
+  return {};
+}
+
+/** A cache may be behind, so only the server can say that an owner is gone. */
+async function ownerState(
+  reference: OwnerReference,
+  namespace: string | undefined,
+  { client, owned }: GarbageDeps,
+  signal: AbortSignal,
+): Promise<OwnerState> {
+  const owner = owned.owner(reference, namespace);
+  if (owner === undefined) return 'unknown';
+  if (owner.cached?.metadata.uid === reference.uid) return 'present';
+  const resource = client.resource<KubeObject>(owner.ref, owner.ref.namespaced ? namespace : undefined);
+  const there = await orGone(resource.get(reference.name, signal));
+  return there?.metadata.uid === reference.uid ? 'present' : 'absent';
+}
+
+/** Empties a namespace that is being deleted, then lets it go. */
+async function endNamespace(name: string, deps: GarbageDeps, signal: AbortSignal): Promise<Outcome> {
+  const { client, log } = deps;
+  const namespace = deps.namespaces.get(name);
+  if (namespace === undefined || !isEnding(namespace)) return {};
+  const remaining = await emptyNamespace(client, name, signal);
+  if (remaining.length > 0) return { requeueAfterMs: CONTENTS_AGAIN_MS };
+  const body = JSON.stringify({ ...namespace, spec: { ...namespace.spec, finalizers: [] } });
+  await orGone(
+    client.json({
+      method: 'PUT',
+      path: client.resource<Namespace>(Namespace).path(name, 'finalize'),
+      headers: { 'content-type': 'application/json', accept: 'application/json' },
+      body: new TextEncoder().encode(body),
+      signal,
+    }),
+  );
+  log.info('namespace removed', { namespace: name });
+  return {};
+}
+
+/** Deletes Events that are over. */
+async function sweepEvents(deps: GarbageDeps, signal: AbortSignal): Promise<Outcome> {
+  const nowMs = deps.clock.now();
+  const deletes = new InFlight(DELETES_AT_ONCE);
+  let nextMs = SWEEP_EVERY_MS;
+  for (const object of [...deps.events.list()]) {
+    const event = object as Event;
+    const leftMs = eventLeftMs(event, nowMs);
+    if (leftMs > 0) {
+      nextMs = Math.min(nextMs, leftMs);
+      continue;
+    }
+    const resource = deps.client.resource<Event>(Event, event.metadata.namespace);
+    const { name, uid, resourceVersion } = event.metadata;
+    // Under its version: it may have happened again just now.
+    await deletes.start(async () => {
+      await orGone(resource.delete(name, { preconditions: { uid, resourceVersion } }, signal));
+    });
+  }
+  await deletes.finish();
+  return { requeueAfterMs: Math.max(nextMs, CONTENTS_AGAIN_MS) };
+}

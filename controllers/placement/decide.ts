@@ -1,0 +1,94 @@
+import { hostRefusal, type Wish } from '../../resources/guards/host-guard.ts';
+import { vmQuota } from '../../resources/guards/tenant-guard.ts';
+import { resolveVM } from '../../resources/guards/vm-admission.ts';
+import type { WorldView } from '../../resources/guards/world.ts';
+import type { Host } from '../../resources/kinds/host.ts';
+import type { VM } from '../../resources/kinds/vm.ts';
+import { parseBytes } from '../../resources/meta/quantity.ts';
+import { Explanation } from './explanation.ts';
+
+/** Enough hosts that fit: looking further would not make a better choice, only a later one. */
+export const ENOUGH_FEASIBLE = 50;
+
+export interface Bind {
+  readonly kind: 'bind';
+  readonly host: string;
+  /** Above that of any earlier binding. */
+  readonly epoch: number;
+  readonly resolved: Wish['resolved'];
+}
+
+export interface Wait {
+  readonly kind: 'wait';
+  /** What stands in the way: a reason of admission, a quota, or the filter that turned most hosts down. */
+  readonly reason: string;
+  /** One line with the numbers. */
+  readonly message: string;
+}
+
+/**
+ * Where a VM goes. The filter is the guard the server binds by, so what is decided here holds there unless the world moved. Hosts that the
+ * tenant leases come before others, since they are paid for; then the fullest by memory that still fits, so that empty hosts stay whole for
+ * large VMs; then the name. `hosts` are looked at from `startAt` on and round.
+ */
+export function decide(vm: VM, world: WorldView, hosts: readonly Host[], startAt = 0): Bind | Wait {
+  const resolved = vm.spec.resolved ?? resolveVM(vm, world);
+  if (!('digest' in resolved)) return { kind: 'wait', ...resolved };
+  const wanted: VM = { ...vm, spec: { ...vm.spec, resolved } };
+  const refusal = vmQuota.judge({ before: vm, after: wanted }, world);
+  if (refusal !== undefined) return { kind: 'wait', reason: refusal.cause, message: refusal.message };
+
+  const wish: Wish = { vm: wanted, resolved };
+  const explanation = new Explanation(wish, hosts.length);
+  const best = bestOf(fittingHosts(wish, world, hosts, startAt, explanation), vm, world);
+  if (best === undefined) return { kind: 'wait', ...explanation.told() };
+  return { kind: 'bind', host: best.metadata.name, epoch: (vm.spec.epoch ?? 0) + 1, resolved };
+}
+
+function fittingHosts(
+  wish: Wish,
+  world: WorldView,
+  hosts: readonly Host[],
+  startAt: number,
+  explanation: Explanation,
+): readonly Host[] {
+  const fitting: Host[] = [];
+  const consider = (host: Host) => {
+    const refusal = hostRefusal(wish, host, world);
+    if (refusal === undefined) fitting.push(host);
+    else explanation.count(refusal.filter, host, world);
+  };
+  const leased = hosts.filter((host) => isLeasedBy(host, wish.vm));
+  for (const host of leased) consider(host);
+  // Any host of the tenant's own beats every other, so if one fits the rest need no look.
+  if (fitting.length > 0) return fitting;
+  for (let n = 0; n < hosts.length && fitting.length < ENOUGH_FEASIBLE; n++) {
+    const host = hosts[(startAt + n) % hosts.length];
+    if (host !== undefined && !isLeasedBy(host, wish.vm)) consider(host);
+  }
+  return fitting;
+}
+
+function bestOf(fitting: readonly Host[], vm: VM, world: WorldView): Host | undefined {
+  const rank = (host: Host) => ({ host, leased: isLeasedBy(host, vm) ? 0 : 1, free: freeMemory(host, world) });
+  return fitting
+    .map(rank)
+    .sort((a, b) => a.leased - b.leased || a.free - b.free || (a.host.metadata.name < b.host.metadata.name ? -1 : 1))[0]
+    ?.host;
+}
+
+function isLeasedBy(host: Host, vm: VM): boolean {
+  return host.status?.lease !== undefined && host.status.lease.namespace === vm.metadata.namespace;
+}
+
+/** Memory of the host that no guest holds, in bytes. */
+export function freeMemory(host: Host, world: WorldView): number {
+  const all = parseBytes(host.status?.allocatable?.memory ?? '0') ?? 0;
+  return all - world.hostUse(host.metadata.name).memoryBytes;
+}
+
+/** VMs that this answers alike for get the same answer in one pass, so that ten thousand that wait cost as much as their kinds. */
+export function likeness(vm: VM): string {
+  const { image, size, class: vmClass, power, hostSelector, resolved } = vm.spec;
+  return JSON.stringify([vm.metadata.namespace, image, size, vmClass, power, hostSelector, resolved]);
+}

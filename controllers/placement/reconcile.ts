@@ -1,0 +1,125 @@
+import type { ApiClient } from '../../apiserver/client/client.ts';
+import type { Clock } from '../../resources/ambient/clock.ts';
+import type { Logger } from '../../resources/ambient/log.ts';
+import type { Host } from '../../resources/kinds/host.ts';
+import { VM } from '../../resources/kinds/vm.ts';
+import type { CacheView, IndexView } from '../runtime/cache.ts';
+import type { Outcome } from '../runtime/duty.ts';
+import type { EventRecorder } from '../runtime/events.ts';
+import { InFlight } from '../runtime/in-flight.ts';
+import { hasReason, orGone, writeStatus } from '../runtime/write.ts';
+import { boundStatus, waitingStatus } from './conditions.ts';
+import { type Bind, decide, likeness, type Wait } from './decide.ts';
+import type { PlacementWorld } from './placement-world.ts';
+
+/** The key of a pass over all that wait; any other key is a bound VM. */
+export const PASS = '*';
+/** The index value of VMs that wait for a host. */
+export const WAITING = 'waiting';
+const WRITES_AT_ONCE = 32;
+
+export interface PlacementDeps {
+  readonly client: ApiClient;
+  readonly vms: CacheView<VM>;
+  readonly waiting: IndexView<VM>;
+  readonly hosts: CacheView<Host>;
+  readonly view: PlacementWorld;
+  readonly events: EventRecorder;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+export async function reconcile(key: string, deps: PlacementDeps, signal: AbortSignal): Promise<Outcome> {
+  return key === PASS ? pass(deps, signal) : confirmBound(key, deps, signal);
+}
+
+/** Looks at every VM that waits, oldest first: binds those that fit and tells the others why not, in one go. */
+async function pass(deps: PlacementDeps, signal: AbortSignal): Promise<Outcome> {
+  const { world } = deps.view;
+  const hosts = [...deps.hosts.list()].sort((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1));
+  const writes = new InFlight(WRITES_AT_ONCE);
+  const unfit = new Map<string, Wait>();
+  let [startAt, again] = [0, false];
+  for (const listed of oldestFirst(deps.waiting.get(WAITING))) {
+    signal.throwIfAborted();
+    // The list is from the beginning of the pass, and binding takes time: look at the VM as it is by now.
+    const vm = deps.vms.get(`${listed.metadata.namespace}/${listed.metadata.name}`);
+    if (vm === undefined || !isWaiting(vm) || isAssumedBound(vm, deps.view)) continue;
+    const like = likeness(vm);
+    const decision = unfit.get(like) ?? decide(vm, world, hosts, startAt);
+    startAt += 1;
+    if (decision.kind === 'wait') unfit.set(like, decision);
+    else deps.view.assume({ ...vm, spec: { ...vm.spec, hostName: decision.host, resolved: decision.resolved } });
+    await writes.start(async () => {
+      if (decision.kind === 'wait') await tellWaiting(vm, decision, deps, signal);
+      else if (!(await bind(vm, decision, deps, signal))) again = true;
+    });
+  }
+  await writes.finish();
+  return { again };
+}
+
+/** Answers false when the server saw the world otherwise: the cache will show why, and the VM is looked at again. */
+async function bind(vm: VM, { host, epoch }: Bind, deps: PlacementDeps, signal: AbortSignal): Promise<boolean> {
+  const { client, view, events, log } = deps;
+  const vms = client.resource<VM>(VM, vm.metadata.namespace);
+  const { name, resourceVersion } = vm.metadata;
+  try {
+    const patch = { metadata: { resourceVersion }, spec: { hostName: host, epoch } };
+    const bound = await orGone(vms.patch(name, patch, {}, signal));
+    if (bound === undefined) view.retract(vm);
+    else view.confirm(bound);
+    if (bound !== undefined) {
+      log.info('vm bound', { vm: `${vm.metadata.namespace}/${name}`, host, epoch });
+      events.record(bound, { type: 'Normal', reason: 'Scheduled', message: `bound to host ${host}` });
+    }
+    return true;
+  } catch (error) {
+    view.retract(vm);
+    if (hasReason(error, 'Conflict', 'ServiceUnavailable')) return false;
+    const cause = hasReason(error, 'Forbidden') ? error.details?.causes?.[0] : undefined;
+    if (!hasReason(error, 'Forbidden') || cause === undefined) throw error;
+    const message = error.message.replace(/^.*? is forbidden: /, '');
+    await tellWaiting(vm, { kind: 'wait', reason: cause.reason, message }, deps, signal);
+    return false;
+  }
+}
+
+async function tellWaiting(vm: VM, wait: Wait, deps: PlacementDeps, signal: AbortSignal): Promise<void> {
+  const vms = deps.client.resource<VM>(VM, vm.metadata.namespace);
+  try {
+    const written = await writeStatus(vms, vm, waitingStatus(vm, wait, deps.clock.now()), signal);
+    if (written === undefined || written === vm) return;
+    deps.events.record(vm, { type: 'Warning', reason: 'FailedScheduling', message: wait.message });
+  } catch (error) {
+    // Written by others since: its change wakes another pass.
+    if (!hasReason(error, 'Conflict')) throw error;
+  }
+}
+
+/** Bound is bound, also when this process was killed before it could say so. */
+async function confirmBound(key: string, deps: PlacementDeps, signal: AbortSignal): Promise<Outcome> {
+  const vm = deps.vms.get(key);
+  if (vm?.spec.hostName === undefined || vm.metadata.deletionTimestamp !== undefined) return {};
+  const vms = deps.client.resource<VM>(VM, vm.metadata.namespace);
+  await writeStatus(vms, vm, boundStatus(vm, deps.clock.now()), signal);
+  return {};
+}
+
+/** Whether a VM wants a host. */
+export function isWaiting(vm: VM): boolean {
+  return vm.spec.hostName === undefined && vm.metadata.deletionTimestamp === undefined;
+}
+
+function isAssumedBound(vm: VM, { world }: PlacementWorld): boolean {
+  const seen = world.get<VM>({ group: VM.group, plural: VM.plural }, vm.metadata.namespace, vm.metadata.name);
+  return seen?.metadata.uid === vm.metadata.uid && seen.spec.hostName !== undefined;
+}
+
+function oldestFirst(vms: readonly VM[]): readonly VM[] {
+  const rank = (vm: VM) => `${vm.metadata.creationTimestamp} ${vm.metadata.namespace}/${vm.metadata.name}`;
+  return vms
+    .map((vm) => ({ vm, rank: rank(vm) }))
+    .sort((a, b) => (a.rank < b.rank ? -1 : 1))
+    .map(({ vm }) => vm);
+}

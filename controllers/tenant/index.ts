@@ -1,0 +1,34 @@
+import { tenantShareOf } from '../../resources/guards/shares.ts';
+import { Tenant } from '../../resources/kinds/tenant.ts';
+import { VM } from '../../resources/kinds/vm.ts';
+import { jsonEqual } from '../../resources/meta/object.ts';
+import type { Change } from '../runtime/cache.ts';
+import { type Duty, type DutyParts, watchCache } from '../runtime/duty.ts';
+import { NetworkNumbers } from './network-numbers.ts';
+import { reconcile, type TenantDeps } from './reconcile.ts';
+
+/** Changes of VMs are gathered this long: a hundred new VMs are one new sum. */
+const GATHER_MS = 100;
+
+/** Gives tenants their network number, sums up what they use, and takes them apart in order when they are deleted. */
+export function tenantDuty({ client, informers, clock, log }: DutyParts): Duty {
+  const tenants = informers.of(Tenant);
+  const vms = informers.of(VM);
+  const vmsByNamespace = vms.index((vm) => [vm.metadata.namespace ?? '']);
+  const deps: TenantDeps = { client, tenants, vmsByNamespace, networks: new NetworkNumbers(tenants), clock, log };
+  return {
+    name: 'tenant',
+    watches: [watchCache(tenants, ({ key }) => [key]), watchCache(vms, tenantsTouchedBy, GATHER_MS)],
+    // One at a time: two tenants looked at side by side could pick the same network number.
+    workers: 1,
+    reconcile: (key, signal) => reconcile(key, deps, signal),
+  };
+}
+
+/** Only changes that move a sum, or let a deletion go on. */
+function tenantsTouchedBy({ before, after }: Change<VM>): readonly string[] {
+  const namespace = (after ?? before)?.metadata.namespace ?? '';
+  const sameShare =
+    before !== undefined && after !== undefined && jsonEqual(tenantShareOf(before), tenantShareOf(after));
+  return sameShare ? [] : [namespace];
+}
