@@ -10,6 +10,8 @@ import { ensureGuestTools, ensurePackages, fail } from './setup.js';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const AT_ONCE = 2;
+/** A suite that hangs fails instead of holding up the rest. */
+const LIMIT_MS = 15 * 60_000;
 const totals = { passed: 0, failed: 0, skipped: 0 };
 
 function run(program, args) {
@@ -17,6 +19,8 @@ function run(program, args) {
     const child = spawn(join(root, 'node_modules', '.bin', program), args, {
       cwd: root,
       stdio: ['ignore', 'pipe', 'pipe'],
+      timeout: LIMIT_MS,
+      killSignal: 'SIGKILL',
     });
     let said = '';
     const keep = (text) => {

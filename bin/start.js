@@ -26,8 +26,10 @@ async function prepare() {
 
 /** Hands over to the control plane. Ctrl-C reaches it through the terminal, a signal to us alone is passed on. */
 function up() {
-  const child = spawn(join(root, 'bin', 'coppice'), ['up', ...flags], { stdio: 'inherit' });
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
+  let child;
+  // Before it is started: a Ctrl-C between the two would leave it running without us.
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child?.kill(signal));
+  child = spawn(join(root, 'bin', 'coppice'), ['up', ...flags], { stdio: 'inherit' });
   child.on('error', fail);
   child.on('close', (code, signal) => process.exit(code ?? 128 + (constants.signals[signal] ?? 0)));
 }

@@ -1,0 +1,39 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm, symlink } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+
+const run = promisify(execFile);
+const LAUNCHER = fileURLToPath(new URL('../../bin/coppice', import.meta.url));
+
+describe('the launcher', () => {
+  let folder: string;
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'coppice-launcher-'));
+  });
+  after(() => rm(folder, { recursive: true, force: true }));
+
+  it('starts the CLI through links, from any folder, on the Node.js of the lock', async () => {
+    await symlink(LAUNCHER, join(folder, 'there'));
+    await symlink('there', join(folder, 'kubectl-coppice'));
+    const env = { PATH: '/usr/bin:/bin', HOME: folder, COPPICE_HOME: folder };
+    const { stdout } = await run(join(folder, 'kubectl-coppice'), ['version', '-o', 'json'], { cwd: '/', env });
+    const { client, server } = JSON.parse(stdout);
+    assert.match(client.node, /^24\./);
+    assert.match(server.error, /^no kubeconfig/);
+  });
+
+  it('passes the exit code on and prints no stack', async () => {
+    const failing = run(LAUNCHER, ['get', 'vms'], {
+      env: { PATH: process.env.PATH, HOME: folder, COPPICE_HOME: folder },
+    });
+    await assert.rejects(failing, (error: Error & { code?: number; stderr?: string }) => {
+      assert.equal(error.code, 1);
+      assert.match(error.stderr ?? '', /^error: no kubeconfig: .*\nhint: .*\n$/);
+      return true;
+    });
+  });
+});
