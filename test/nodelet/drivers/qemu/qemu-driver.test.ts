@@ -149,6 +149,13 @@ describe('guests in QEMU', function () {
     assert.equal(await host.pid('g1'), pid);
   });
 
+  it('starts a guest in a session of its own, where no Ctrl-C reaches it', async () => {
+    await create();
+    await driver.start('g1', signal);
+    const pid = await host.pid('g1');
+    assert.equal((await run('ps', ['-o', 'sid=', '-p', String(pid)])).stdout.trim(), String(pid));
+  });
+
   it('lets a guest go on that was started but not yet told to', async () => {
     await create();
     await driver.start('g1', signal);
