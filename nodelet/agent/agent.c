@@ -43,12 +43,12 @@ static uint32_t least(uint32_t a, uint32_t b) { return a < b ? a : b; }
 /* How many bytes of an output may be moved now. */
 static uint32_t may_read(const struct output *out) {
   uint32_t room = ring_room(&session.output);
-  if (out->fd < 0 || room < ANSWER_ROOM + HEADER_BYTES + CHUNK_BYTES) return 0;
+  if (out->fd < 0 || out->quiet || room < ANSWER_ROOM + HEADER_BYTES + CHUNK_BYTES) return 0;
   uint32_t n = least(out->credit, CHUNK_BYTES);
   return out->remaining >= 0 ? least(n, (uint32_t)out->remaining) : n;
 }
 
-static void move_output(struct channel *c, int which) {
+static void move_output(struct channel *c, int which, int64_t now) {
   static uint8_t chunk[CHUNK_BYTES];
   struct output *out = &c->out[which];
   uint32_t n = may_read(out);
@@ -56,7 +56,7 @@ static void move_output(struct channel *c, int which) {
   ssize_t got = read(out->fd, chunk, n);
   if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
   if (got <= 0) { /* the end; a tty says EIO */
-    channel_end_output(c, which);
+    channel_output_at_end(c, which, now);
     return;
   }
   session_send(&session, which == 0 ? A_STDOUT : A_STDERR, c->id, chunk, (uint32_t)got);
@@ -86,6 +86,8 @@ static void check_deadline(struct channel *c, int64_t now) {
   c->deadline = 0;
   if (c->silent) {
     if (!c->ended) channel_kill_session(c);
+  } else if (!c->ended) {
+    c->out[0].quiet = false;
   } else if (may_read(&c->out[0]) > 0) {
     channel_end_output(c, 0); /* its tty is held by a background process */
   } else {
@@ -169,12 +171,12 @@ static void serve_port(short events, int64_t now) {
   while (session.output.used > 0 && ring_write_to(&session.output, port.fd) > 0) continue;
 }
 
-static void serve_channels(const struct polled *p) {
+static void serve_channels(const struct polled *p, int64_t now) {
   for (nfds_t i = 2; i < p->count; i++) {
     struct channel *c = p->what[i].channel;
     if (p->fds[i].revents == 0 || !c->used) continue;
     if (p->what[i].stream == S_STDIN) channel_feed(c);
-    else move_output(c, p->what[i].stream - S_STDOUT);
+    else move_output(c, p->what[i].stream - S_STDOUT, now);
   }
 }
 
@@ -199,7 +201,7 @@ static void serve(int signals) {
     now = now_ms();
     if (p.fds[0].revents != 0 && drain_signals(signals)) return;
     serve_port(p.fds[1].revents, now);
-    serve_channels(&p);
+    serve_channels(&p, now);
   }
 }
 
@@ -238,6 +240,7 @@ int main(int argc, char **argv) {
     fprintf(stderr, "coppice-agent: %s: %s\n", argv[argc - 1], strerror(errno));
     return 1;
   }
+  if (port.connected) session_deny(&session);
   serve(signals);
   for (int i = 0; i < MAX_CHANNELS; i++)
     if (channels[i].used) channel_kill_session(&channels[i]);

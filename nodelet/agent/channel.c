@@ -15,6 +15,7 @@
 #include "spawn.h"
 
 #define TTY_DRAIN_MS 500
+#define TTY_LOOK_MS 1000
 #define END_OF_TRANSMISSION 4
 
 struct channel channels[MAX_CHANNELS];
@@ -144,6 +145,19 @@ void channel_end_output(struct channel *c, int which) {
   c->out[which].fd = -1;
 }
 
+/*
+ * A tty is kept open until its command has ended, although nobody has the other side open: a command that closes its streams just before it exits
+ * (GNU cat does) would be killed by the hang-up.
+ */
+void channel_output_at_end(struct channel *c, int which, int64_t now) {
+  if (!c->tty || c->ended) {
+    channel_end_output(c, which);
+    return;
+  }
+  c->out[which].quiet = true;
+  c->deadline = now + TTY_LOOK_MS;
+}
+
 static void drop_streams(struct channel *c) {
   close_stdin(c);
   for (int i = 0; i < 2; i++) channel_end_output(c, i);
@@ -171,6 +185,7 @@ static void note_end(struct channel *c, int status, int64_t now) {
     int waiting = 0;
     if (c->out[i].fd < 0) continue;
     /* A tty's output may still be on its way inside the kernel: it ends by itself when the session leader is gone, or is given up on. */
+    c->out[i].quiet = false;
     if (c->tty) c->deadline = now + TTY_DRAIN_MS;
     else if (ioctl(c->out[i].fd, FIONREAD, &waiting) < 0 || waiting <= 0) channel_end_output(c, i);
     else c->out[i].remaining = waiting;

@@ -11,6 +11,7 @@
 
 struct output {
   int fd;            /* -1 once it has ended */
+  bool quiet;        /* a tty nobody has open at the moment: not worth polling */
   uint32_t credit;   /* bytes the host still takes */
   int64_t remaining; /* after the command's end: bytes still to send; -1 before */
 };
@@ -29,7 +30,7 @@ struct channel {
   struct ring pending; /* stdin the command has not taken */
   uint32_t grant;      /* stdin bytes taken and not yet granted back */
   struct output out[2];
-  int64_t deadline;    /* monotonic ms at which to go on to SIGKILL, or to stop waiting for a tty's end; 0 = none */
+  int64_t deadline;    /* monotonic ms at which to go on to SIGKILL, or to look at a quiet tty again; 0 = none */
 };
 
 /* What went wrong with a request: a reason from frame.h and a sentence. */
@@ -62,6 +63,8 @@ void channels_reap(int64_t now);
 /* Whether all has been sent and only EXIT is left. */
 bool channel_is_over(const struct channel *c);
 void channel_end_output(struct channel *c, int which);
+/* Reading said that an output is at its end. */
+void channel_output_at_end(struct channel *c, int which, int64_t now);
 void channel_free(struct channel *c);
 
 #endif

@@ -33,13 +33,19 @@ static void abandon_all(int64_t now) {
 void session_end(struct session *s, int64_t now) {
   abandon_all(now);
   ring_free(&s->output);
-  s->framed = s->met = false;
+  s->framed = s->met = s->told = false;
   s->have = s->matched = 0;
+}
+
+void session_deny(struct session *s) {
+  if (!s->told) send_error(s, 0, E_PROTOCOL, "there is no session with this agent");
+  s->told = true;
 }
 
 /* Nonsense from the host: say so, after what is queued, and wait for the next marker. */
 static void session_break(struct session *s, int64_t now) {
-  if (s->met) send_error(s, 0, E_PROTOCOL, "the stream of frames is broken");
+  if (!s->told) send_error(s, 0, E_PROTOCOL, "the stream of frames is broken");
+  s->told = true;
   abandon_all(now);
   s->framed = s->met = false;
   s->have = 0;
@@ -66,8 +72,12 @@ void session_receive(struct session *s, uint32_t n, int64_t now) {
     memmove(s->input, s->input + s->have - rest, (size_t)rest);
     s->have = (uint32_t)rest;
     s->framed = true;
+    s->told = false;
   }
-  if (!s->framed) s->have = 0;
+  if (!s->framed) {
+    s->have = 0;
+    session_deny(s);
+  }
   session_handle(s, now);
 }
 

@@ -19,6 +19,7 @@
 struct session {
   bool whole_machine; /* may set the clock and the identity and power off: not when serving a plain process */
   bool framed;        /* a marker has been seen and no nonsense since */
+  bool told;          /* the host knows that there is no session */
   bool met;           /* HELLO was answered: frames count */
   uint8_t nonce[NONCE_BYTES];
   uint32_t matched;   /* bytes of the marker that the input ends with */
@@ -29,6 +30,8 @@ struct session {
   int64_t power_at;   /* when to go on, unless POWER_ON */
 };
 
+/* Tells a host that believes in a session (of an agent that crashed, say) that there is none; once until the next marker. */
+void session_deny(struct session *s);
 /* Takes bytes the port has put at input + have. */
 void session_receive(struct session *s, uint32_t n, int64_t now);
 /* Handles the frames that are there, as long as answers fit. */

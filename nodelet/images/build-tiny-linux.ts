@@ -53,8 +53,8 @@ const GUEST_FILES = ['init', 'power-button', 'udhcpc.sh'] as const;
 
 /* What each start can do without: checks for hardware a guest has not, mitigations within a guest that runs one tenant's programs, self-tests. */
 const ARGUMENTS =
-  'quiet panic=-1 mitigations=off nokaslr cryptomgr.notests random.trust_cpu=on rcupdate.rcu_expedited=1 audit=0 apparmor=0 raid=noautodetect';
-const PC_ARGUMENTS = 'no_timer_check tsc=unstable 8250.nr_uarts=1 i8042.noaux i8042.nopnp edd=off';
+  'quiet panic=-1 mitigations=off cryptomgr.notests random.trust_cpu=on rcupdate.rcu_expedited=1 audit=0 apparmor=0';
+const PC_ARGUMENTS = 'no_timer_check tsc=unstable 8250.nr_uarts=1 i8042.noaux i8042.nopnp';
 
 const RECIPES: Readonly<Record<string, Recipe>> = {
   x64: {

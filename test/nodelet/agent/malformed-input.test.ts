@@ -64,6 +64,13 @@ class RawHost implements Disposable {
     }
   }
 
+  /** What comes next, as it is. */
+  async firstBytes(): Promise<Buffer> {
+    const [chunk] = await once(this.#socket, 'data');
+    assert.ok(Buffer.isBuffer(chunk));
+    return chunk;
+  }
+
   async close(): Promise<void> {
     this.#socket.destroy();
     await once(this.#socket, 'close');
@@ -132,6 +139,15 @@ describe('the guest agent given malformed input', function () {
     assert.equal((await host.next()).channel, 7);
   });
 
+  it('tells a host that believes in a session that there is none', async () => {
+    using host = new RawHost(await agent.raw());
+    host.send(encodeFrame(HostFrame.PING, 6));
+    const bytes = await host.firstBytes();
+    assert.deepEqual([bytes[4], bytes.readUInt32BE(5)], [AgentFrame.ERROR, 0]);
+    assert.match(bytes.toString('latin1', 10), /no session/);
+    await host.meet();
+  });
+
   for (const length of [0, 4, 65_542, 0x7fff_ffff, 0xffff_ffff]) {
     it(`ends the session at a frame of length ${length} and meets the next host`, async () => {
       using host = new RawHost(await agent.raw());
@@ -161,15 +177,25 @@ describe('the guest agent given malformed input', function () {
   it('sends no more output than it was granted', async () => {
     using host = new RawHost(await agent.raw());
     await host.meet();
-    host.send(exec(1, 'head', '-c', '300000', '/dev/zero'));
+    host.send(exec(1, 'sh', '-c', 'head -c 300000 /dev/zero; echo written >&2'));
     let bytes = 0;
-    while (bytes < 262_144) bytes += (await host.nextOf(AgentFrame.STDOUT)).payload.length;
+    const readUntil = async (type: number) => {
+      for (;;) {
+        const frame = await host.next();
+        if (frame.type === AgentFrame.STDOUT) bytes += frame.payload.length;
+        if (frame.type === type) return frame;
+      }
+    };
+    // All is in the agent's pipe once the command says so; an answer that comes after proves that it was held back.
+    await readUntil(AgentFrame.STDERR);
+    for (let channel = 2; channel < 12; channel++) {
+      host.send(encodeFrame(HostFrame.PING, channel));
+      await readUntil(AgentFrame.PONG);
+    }
     assert.equal(bytes, 262_144);
-    host.send(encodeFrame(HostFrame.PING, 3));
-    assert.equal((await host.next()).type, AgentFrame.PONG);
     host.send(encodeFrame(HostFrame.CREDIT, 1, encodeCredit(1, 100_000)));
-    while (bytes < 300_000) bytes += (await host.nextOf(AgentFrame.STDOUT)).payload.length;
-    assert.deepEqual(decodeExit((await host.nextOf(AgentFrame.EXIT)).payload), { code: 0 });
+    assert.deepEqual(decodeExit((await readUntil(AgentFrame.EXIT)).payload), { code: 0 });
+    assert.equal(bytes, 300_000);
   });
 
   it('refuses credit beyond the window', async () => {
