@@ -169,8 +169,12 @@ export class QemuProcess implements AsyncDisposable {
         await agent.closed;
         this.#agent = undefined;
         await agent[Symbol.asyncDispose]();
-        if (!signal.aborted)
-          this.#problem ??= { reason: 'AgentLost', message: 'the session with the guest agent was lost' };
+        if (!signal.aborted) {
+          // A session that has ended answers everything with the reason of its end.
+          const why = await agent.ping(signal).then(() => 'no reason', String);
+          this.#options.log.info('guest agent session lost', { why });
+          this.#problem ??= { reason: 'AgentLost', message: `the session with the guest agent was lost (${why})` };
+        }
         this.#options.changed();
       } catch {
         // The socket is not there yet, or the guest breaks the protocol: both may pass.

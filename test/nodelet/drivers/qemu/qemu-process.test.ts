@@ -25,7 +25,9 @@ function anAgent(addresses: readonly string[]): AgentConnection & { end(): void 
     async exec() {
       throw new Error('runs nothing');
     },
-    async ping() {},
+    async ping() {
+      throw new Error('it was closed');
+    },
     async info() {
       return { hostname: 'g1', addresses, uptimeMs: 1 };
     },
@@ -152,7 +154,9 @@ describe('a QEMU process', () => {
     await eventually('agent', () => qemu.agent === first);
     await eventually('addresses', () => qemu.addresses.includes('10.0.0.5'));
     first.end();
-    await eventually('lost', () => qemu.problem?.reason === 'AgentLost');
+    const lost = await eventually('lost', () => qemu.problem);
+    assert.equal(lost.reason, 'AgentLost');
+    assert.match(lost.message, /it was closed/);
     assert.equal(qemu.agent, undefined);
     assert.equal(qemu.agentAnswered, true);
     agents.push(second);
