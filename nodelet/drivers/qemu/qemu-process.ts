@@ -172,7 +172,7 @@ export class QemuProcess implements AsyncDisposable {
         if (!signal.aborted) {
           // A session that has ended answers everything with the reason of its end.
           const why = await agent.ping(signal).then(() => 'no reason', String);
-          this.#options.log.info('guest agent session lost', { why });
+          this.#options.log.debug('guest agent session lost', { why });
           this.#problem ??= { reason: 'AgentLost', message: `the session with the guest agent was lost (${why})` };
         }
         this.#options.changed();
