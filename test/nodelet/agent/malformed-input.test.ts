@@ -14,6 +14,7 @@ import {
   encodeMeeting,
   type Frame,
   HostFrame,
+  MARKER,
 } from '../../../nodelet/agent/protocol.ts';
 import { AgentProcess, compiledAgent } from './agent-process.ts';
 
@@ -38,13 +39,14 @@ class RawHost implements Disposable {
     this.#socket.write(Buffer.concat(parts));
   }
 
-  /** Opens a session, whatever was said before. */
-  async meet(before: Uint8Array = Buffer.alloc(0)): Promise<void> {
+  /** Opens a session, whatever was said before; answers its nonce. */
+  async meet(before: Uint8Array = Buffer.alloc(0)): Promise<Uint8Array> {
     const nonce = randomBytes(16);
     this.#decoder = new FrameDecoder(nonce);
     this.#frames = [];
     this.send(before, encodeMeeting(nonce));
     assert.equal((await this.next()).type, AgentFrame.HELLO);
+    return nonce;
   }
 
   async next(): Promise<Frame> {
@@ -130,6 +132,19 @@ describe('the guest agent given malformed input', function () {
     await host.meet();
     host.send(exec(1, 'cat'));
     await host.nextOf(AgentFrame.STARTED);
+  });
+
+  it('keeps the session when a read ends anywhere within the marker of another knock', async () => {
+    using host = new RawHost(await agent.raw());
+    const knock = encodeMeeting(await host.meet());
+    for (let cut = 1; cut < MARKER.length; cut++) {
+      // The answer to the ping proves that the part after it was read.
+      host.send(encodeFrame(HostFrame.PING, cut), knock.subarray(0, cut));
+      assert.equal((await host.nextOf(AgentFrame.PONG)).channel, cut);
+      host.send(knock.subarray(cut), encodeFrame(HostFrame.PING, 1000 + cut));
+      assert.equal((await host.next()).type, AgentFrame.HELLO);
+      assert.equal((await host.next()).channel, 1000 + cut);
+    }
   });
 
   it('ignores frames outside a session', async () => {
