@@ -210,6 +210,10 @@ describe('the budget of rules', () => {
     ],
     ['self.sizes.map(a, self.sizes.map(b, self.sizes.map(c, a + b + c))).size() > 0', { sizes: Array(1000).fill(1) }],
     ['self.sizes.all(a, self.sizes == oldSelf.sizes)', { sizes: Array(20_000).fill(1) }],
+    [
+      'self.sizes.all(a, self.any == oldSelf.any)',
+      { sizes: Array(2_000).fill(1), any: { x: [Array(2_000).fill({ y: 1 })] } },
+    ],
     ['self.sizes.all(a, !(2 in self.sizes))', { sizes: Array(20_000).fill(1) }],
     [
       'self.sizes.all(a, self.name.matches("^(a+)+b$") || a == 1)',
