@@ -1,0 +1,151 @@
+import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import Type, { type Static } from 'typebox';
+import { Check } from 'typebox/value';
+import type { Clock } from '../../../resources/ambient/clock.ts';
+
+const SimGuestSchema = Type.Object({
+  spec: Type.Object({
+    id: Type.String(),
+    label: Type.String(),
+    hostname: Type.String(),
+    guestOS: Type.Union([Type.Literal('macos'), Type.Literal('linux')]),
+    image: Type.Object({ path: Type.String(), digest: Type.String() }),
+    vcpus: Type.Number(),
+    memoryBytes: Type.Number(),
+    diskBytes: Type.Number(),
+    epoch: Type.Number(),
+  }),
+  power: Type.Union([Type.Literal('Off'), Type.Literal('Running'), Type.Literal('Paused')]),
+  /** When it was last started; it counts as running from `bootedAt` on. Milliseconds since the epoch. */
+  startedAt: Type.Optional(Type.Number()),
+  bootedAt: Type.Optional(Type.Number()),
+  stopReason: Type.Optional(
+    Type.Union([
+      Type.Literal('Requested'),
+      Type.Literal('GuestShutdown'),
+      Type.Literal('Crashed'),
+      Type.Literal('StartFailed'),
+    ]),
+  ),
+  message: Type.Optional(Type.String()),
+  /** The console log, its last lines. */
+  log: Type.Array(Type.String()),
+  /** How many lines were written in all. */
+  logged: Type.Number(),
+});
+const FileSchema = Type.Object({
+  schema: Type.Literal(1),
+  hosts: Type.Record(Type.String(), Type.Record(Type.String(), SimGuestSchema)),
+});
+
+/** A simulated guest as it is kept on disk. */
+export type SimGuest = Static<typeof SimGuestSchema>;
+
+/** The guests of one host. After changing any, await `save`. */
+export interface SimHost {
+  readonly guests: Map<string, SimGuest>;
+  /** Resolves when the guests as they are now are in the file. */
+  save(): Promise<void>;
+}
+
+/** After a write, this many times as long as it took passes before the next: with thousands of hosts, saving stays a small share of the work. */
+const REST = 2;
+
+/**
+ * Simulated guests of any number of hosts, in one JSON file. The file is replaced as a whole by a rename, so a reader sees one state or the next; saves
+ * that come while it is being written share the next write. It outlives the process, not a power cut: nothing here is worth an fsync.
+ */
+export class SimGuestsFile implements AsyncDisposable {
+  readonly #path: string;
+  readonly #clock: Clock;
+  readonly #hosts = new Map<string, Map<string, SimGuest>>();
+  /** Each host's part of the file as text; absent when it has changed since. */
+  readonly #texts = new Map<string, string>();
+  #next: Promise<void> | undefined;
+  #last: Promise<void> = Promise.resolve();
+  #restUntil = 0;
+
+  private constructor(path: string, clock: Clock) {
+    this.#path = path;
+    this.#clock = clock;
+  }
+
+  /** Reads the file, if there is one. Throws when it is not such a file. */
+  static async open(path: string, clock: Clock): Promise<SimGuestsFile> {
+    const file = new SimGuestsFile(path, clock);
+    await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+    const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT') return undefined;
+      throw error;
+    });
+    if (text === undefined) return file;
+    const content = parse(path, text);
+    for (const [name, guests] of Object.entries(content.hosts)) file.#hosts.set(name, new Map(Object.entries(guests)));
+    return file;
+  }
+
+  /** The part of one host. */
+  host(name: string): SimHost {
+    const guests = this.#hosts.get(name) ?? new Map<string, SimGuest>();
+    this.#hosts.set(name, guests);
+    return {
+      guests,
+      save: () => {
+        this.#texts.delete(name);
+        return this.#save();
+      },
+    };
+  }
+
+  /** Waits for what is still to be written. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#next;
+    await this.#last;
+  }
+
+  #save(): Promise<void> {
+    if (this.#next !== undefined) return this.#next;
+    const before = this.#last;
+    const write = before.catch(() => {}).then(() => this.#write());
+    this.#next = write;
+    this.#last = write;
+    return write;
+  }
+
+  async #write(): Promise<void> {
+    const rest = this.#restUntil - this.#clock.monotonic();
+    if (rest > 0) await this.#clock.sleep(rest);
+    // From here on a save belongs to the write after this one: what it changed may already have been put into words.
+    this.#next = undefined;
+    const began = this.#clock.monotonic();
+    const temporary = `${this.#path}.tmp`;
+    await writeFile(temporary, this.#text(), { mode: 0o600 });
+    await rename(temporary, this.#path);
+    this.#restUntil = this.#clock.monotonic() + (this.#clock.monotonic() - began) * REST;
+  }
+
+  #text(): string {
+    const parts: string[] = [];
+    for (const [name, guests] of this.#hosts) {
+      let text = this.#texts.get(name);
+      if (text === undefined) {
+        text = JSON.stringify(Object.fromEntries(guests));
+        this.#texts.set(name, text);
+      }
+      parts.push(`${JSON.stringify(name)}:${text}`);
+    }
+    return `{"schema":1,"hosts":{${parts.join(',\n')}}}\n`;
+  }
+}
+
+function parse(path: string, text: string): Static<typeof FileSchema> {
+  let content: unknown;
+  try {
+    content = JSON.parse(text);
+  } catch (cause) {
+    throw new Error(`${path} is not JSON; move it away to start without simulated guests`, { cause });
+  }
+  if (!Check(FileSchema, content)) throw new Error(`${path} is not a file of simulated guests of schema 1`);
+  return content;
+}

@@ -1,0 +1,268 @@
+import type { IndexView } from '../controllers/runtime/cache.ts';
+import { WorkQueue } from '../controllers/runtime/queue.ts';
+import { hasReason } from '../controllers/runtime/write.ts';
+import type { Logger } from '../resources/ambient/log.ts';
+import type { Host } from '../resources/kinds/host.ts';
+import type { VM } from '../resources/kinds/vm.ts';
+import { jsonEqual, objectKey } from '../resources/meta/object.ts';
+import type { Driver, HostCapacity, ObservedGuest } from './drivers/driver.ts';
+import { GuestOperations } from './guest-operations.ts';
+import { GuestRoom } from './guest-room.ts';
+import { HeldImages } from './held-images.ts';
+import { guestMemoryBytes, type HostReport } from './host-report.ts';
+import { Latest } from './latest.ts';
+import { guestIDOf } from './plan.ts';
+import { type GuestDeps, type Outcome, reconcileGuest } from './reconcile-guest.ts';
+import { type HostDeps, reconcileHost } from './reconcile-host.ts';
+import { ServerView, type ServerViewOptions } from './server-view.ts';
+import { StoreGuard, type StoreGuardOptions } from './store-guard.ts';
+import { together } from './together.ts';
+
+export interface NodeletOptions extends ServerViewOptions, StoreGuardOptions {
+  /** Wrapped so that operations on one guest come one after the other (`drivers/serial-driver.ts`). Not closed by the nodelet. */
+  readonly driver: Driver;
+  readonly log: Logger;
+  readonly platform: HostReport['platform'];
+  /** The group of a Host that is made here; undefined = the default. */
+  readonly group?: string | undefined;
+  /** Memory kept from guests, in bytes. */
+  readonly reserveBytes: number;
+}
+
+/** Keys looked at side by side. None of them waits for a guest: that is what operations are for. */
+const WORKERS = 4;
+/** Changes of guests that come close together are one report of the host. */
+const HOST_DELAY_MS = 200;
+/** How often the driver is asked what it may have forgotten to hint at. */
+const RESYNC_MS = 10_000;
+const GRACE_MS = 30_000;
+
+/**
+ * One host: its Host object, and the guests of the VMs bound to it. It keeps nothing that it could not find again: what is wanted comes from the server,
+ * what is so from the driver. Ending it leaves the guests running.
+ */
+export class Nodelet {
+  readonly #options: NodeletOptions;
+  readonly #view: ServerView;
+  readonly #vms: Latest<VM>;
+  readonly #hosts: Latest<Host>;
+  readonly #vmsByGuest: IndexView<VM>;
+  readonly #queue: WorkQueue;
+  readonly #operations: GuestOperations;
+  readonly #images: HeldImages;
+  readonly #store: StoreGuard;
+  readonly #guestDeps: GuestDeps;
+  readonly #hostDeps: HostDeps;
+  /** Guests that wait for something another guest, or an image, may give. */
+  readonly #waiting = new Set<string>();
+  /** Images of the first list that were not looked for yet. */
+  readonly #unlooked = new Set<string>();
+  #observed: ReadonlyMap<string, ObservedGuest> = new Map();
+  #capacity: HostCapacity | undefined;
+
+  constructor(options: NodeletOptions) {
+    const { clock, random, driver, log } = options;
+    this.#options = options;
+    this.#view = new ServerView(options);
+    this.#vms = new Latest(this.#view.vms);
+    this.#hosts = new Latest(this.#view.hosts);
+    this.#vmsByGuest = this.#view.vms.index((vm) => [guestIDOf(vm)]);
+    this.#queue = new WorkQueue({ clock, random });
+    this.#operations = new GuestOperations({ clock, random, log, onEnd: (id) => this.#guestMoved(id) });
+    this.#images = new HeldImages(driver);
+    this.#store = new StoreGuard(options);
+    this.#guestDeps = this.#depsOfGuests();
+    this.#hostDeps = this.#depsOfHost();
+  }
+
+  /** Runs until the signal aborts, then resolves when nothing of it is at work any more; rejects when it cannot go on. Call it once. */
+  async run(signal: AbortSignal): Promise<void> {
+    const stops = this.#subscribe();
+    try {
+      await together(
+        [
+          (ends) => this.#view.run(ends),
+          (ends) => this.#followDriver(ends),
+          async (ends) => {
+            await this.#view.whenSynced(ends);
+            this.#begin();
+            const workers = Array.from({ length: WORKERS }, () => (s: AbortSignal) => this.#work(s));
+            await together([...workers, (s) => this.#resync(s)], ends);
+          },
+        ],
+        signal,
+      );
+    } finally {
+      for (const stop of stops) stop();
+      this.#queue[Symbol.dispose]();
+      await this.#operations.drained();
+    }
+  }
+
+  /** What is wanted is known now; without it every guest would be an orphan. */
+  #begin(): void {
+    for (const { metadata } of this.#view.images.list()) {
+      this.#unlooked.add(metadata.name);
+      this.#imageMoved(metadata.name);
+    }
+    this.#queue.add('host');
+  }
+
+  /** A hint that images or the machine itself may be different: all of it is looked at again. */
+  rescan(): void {
+    this.#capacity = undefined;
+    this.#queue.add('host');
+    for (const { metadata } of this.#view.images.list()) this.#queue.add(`image/${metadata.name}`);
+  }
+
+  /** The operator takes the store as it is now (see `StoreGuard`). */
+  async acknowledgeStore(): Promise<void> {
+    await this.#store.acknowledge();
+    this.#queue.add('host');
+    this.#wakeWaiting();
+  }
+
+  #subscribe(): (() => void)[] {
+    return [
+      this.#view.vms.subscribe(({ before, after }) => {
+        for (const vm of [before, after]) if (vm !== undefined) this.#queue.add(`guest/${guestIDOf(vm)}`);
+        this.#queue.addAfter('host', HOST_DELAY_MS);
+      }),
+      this.#view.hosts.subscribe(() => this.#queue.add('host')),
+      this.#view.images.subscribe(({ key, before, after }) => {
+        // Their status moves with every host that finds them; only where they lie is of interest.
+        if (before?.spec.source.path !== after?.spec.source.path) this.#imageMoved(key);
+      }),
+    ];
+  }
+
+  async #work(signal: AbortSignal): Promise<void> {
+    for (;;) {
+      const key = await this.#queue.take(signal);
+      try {
+        const { requeueAfterMs } = await this.#reconcile(key, signal);
+        this.#queue.forget(key);
+        if (requeueAfterMs !== undefined) this.#queue.addAfter(key, requeueAfterMs);
+      } catch (error) {
+        signal.throwIfAborted();
+        this.#queue.addBackedOff(key);
+        // Somebody else wrote since: the key simply comes again.
+        if (!hasReason(error, 'Conflict')) this.#options.log.info('not done, tried again', { key, why: String(error) });
+      } finally {
+        this.#queue.done(key);
+      }
+    }
+  }
+
+  async #reconcile(key: string, signal: AbortSignal): Promise<Outcome> {
+    if (key === 'host') return reconcileHost(this.#hostDeps, signal);
+    const name = key.slice(key.indexOf('/') + 1);
+    return key.startsWith('image/') ? this.#reconcileImage(name, signal) : this.#reconcileGuest(name, signal);
+  }
+
+  async #reconcileGuest(id: string, signal: AbortSignal): Promise<Outcome> {
+    const trusted = this.#store.trust?.trusted;
+    const outcome = await reconcileGuest(id, this.#guestDeps, signal);
+    if (this.#store.trust?.trusted !== trusted) this.#queue.add('host');
+    if (outcome.requeueAfterMs !== undefined) this.#waiting.add(id);
+    return outcome;
+  }
+
+  async #reconcileImage(name: string, signal: AbortSignal): Promise<Outcome> {
+    try {
+      const changed = await this.#images.look(name, this.#view.images.get(name), signal);
+      if (changed) this.#wakeWaiting();
+    } finally {
+      // One that cannot be read must not keep the others from being told of.
+      this.#unlooked.delete(name);
+      this.#queue.addAfter('host', HOST_DELAY_MS);
+    }
+    return {};
+  }
+
+  #imageMoved(name: string): void {
+    this.#queue.add(`image/${name}`);
+  }
+
+  #guestMoved(id: string): void {
+    this.#queue.add(`guest/${id}`);
+    this.#queue.addAfter('host', HOST_DELAY_MS);
+    this.#wakeWaiting();
+  }
+
+  #wakeWaiting(): void {
+    for (const id of this.#waiting) this.#queue.add(`guest/${id}`);
+    this.#waiting.clear();
+  }
+
+  async #followDriver(signal: AbortSignal): Promise<void> {
+    for await (const id of this.#options.driver.changes(signal)) this.#guestMoved(id);
+  }
+
+  /** Hints may be lost, guests may be there from before: what the driver lists is what counts. */
+  async #resync(signal: AbortSignal): Promise<void> {
+    const { driver, clock, random } = this.#options;
+    for (;;) {
+      try {
+        const now = new Map((await driver.list(signal)).map((guest) => [guest.id, guest]));
+        for (const id of new Set([...now.keys(), ...this.#observed.keys()])) {
+          if (!jsonEqual(now.get(id), this.#observed.get(id))) this.#guestMoved(id);
+        }
+        this.#observed = now;
+      } catch {
+        // The host's report finds the same, and says so.
+        signal.throwIfAborted();
+        this.#queue.add('host');
+      }
+      await clock.sleep(RESYNC_MS * (0.75 + random() / 2), signal);
+    }
+  }
+
+  async #capacityOf(signal: AbortSignal): Promise<HostCapacity> {
+    this.#capacity ??= await this.#options.driver.capacity(signal);
+    return this.#capacity;
+  }
+
+  #depsOfGuests(): GuestDeps {
+    const { driver, client, clock, log, name, reserveBytes } = this.#options;
+    return {
+      host: name,
+      driver,
+      client,
+      clock,
+      log,
+      operations: this.#operations,
+      room: new GuestRoom(driver),
+      store: this.#store,
+      graceMs: GRACE_MS,
+      imagePath: (image) => this.#view.images.get(image)?.spec.source.path,
+      memoryBytes: async (signal) => guestMemoryBytes(await this.#capacityOf(signal), reserveBytes),
+      vmsOf: (id) => this.#latest(this.#vmsByGuest.get(id)),
+      wrote: (vm) => this.#vms.wrote(vm),
+    };
+  }
+
+  #depsOfHost(): HostDeps {
+    const { driver, client, clock, name, group, platform, reserveBytes } = this.#options;
+    return {
+      name,
+      group,
+      client,
+      driver,
+      clock,
+      platform,
+      reserveBytes,
+      store: this.#store,
+      host: () => this.#hosts.get(name),
+      wrote: (host) => this.#hosts.wrote(host),
+      vms: () => this.#latest([...this.#view.vms.list()]),
+      images: () => this.#images.list(),
+      imagesKnown: () => this.#unlooked.size === 0,
+      capacity: (signal) => this.#capacityOf(signal),
+    };
+  }
+
+  #latest(vms: readonly VM[]): readonly VM[] {
+    return vms.map((vm) => this.#vms.get(objectKey(vm.metadata)) ?? vm);
+  }
+}

@@ -1,0 +1,100 @@
+import type { ApiClient } from '../apiserver/client/client.ts';
+import { finalizerStage, releaseFinalizer } from '../controllers/runtime/finalizer.ts';
+import { hasReason, orGone, writeStatus } from '../controllers/runtime/write.ts';
+import { GUEST_FINALIZER } from '../resources/guards/vm-admission.ts';
+import { VM } from '../resources/kinds/vm.ts';
+import { splitKey } from '../resources/meta/object.ts';
+import { type ActDeps, act, type Job } from './act-on-guest.ts';
+import type { ObservedGuest } from './drivers/driver.ts';
+import { isOn } from './guest-room.ts';
+import { epochOf, factOf, guestIDOf, PLAN, wishOf } from './plan.ts';
+import { type Hold, vmStatus } from './vm-report.ts';
+
+export interface GuestDeps extends ActDeps {
+  readonly host: string;
+  readonly client: ApiClient;
+  /** The VM objects bound here that name a guest, as new as this process knows them. */
+  readonly vmsOf: (guestID: string) => readonly VM[];
+  readonly wrote: (vm: VM) => void;
+}
+
+export interface Outcome {
+  /** Look again after this many milliseconds, though nothing is wrong. */
+  readonly requeueAfterMs?: number;
+}
+
+/** Brings one guest a step nearer to what its VM object wants, and reports what is so. */
+export async function reconcileGuest(id: string, deps: GuestDeps, signal: AbortSignal): Promise<Outcome> {
+  const guest = (await deps.driver.list(signal)).find((other) => other.id === id);
+  const claims = [...deps.vmsOf(id)].sort(bySay);
+  const vm = claims[0];
+  if (vm === undefined) return reconcileOrphan(id, guest, deps, signal);
+  const cell = PLAN[wishOf(vm)][factOf(guest, vm)];
+  const job: Job = { id, vm, guest, cell };
+  const hold = await act(job, deps, signal);
+  if (cell.action === 'release') {
+    for (const claim of claims) await release(claim, deps, signal);
+    return {};
+  }
+  await report(job, vm, hold, deps, signal);
+  // Somebody living names the guest: it has passed over to them, and the others may go without it.
+  if (wishOf(vm) !== 'Deleting') {
+    for (const claim of claims) if (wishOf(claim) === 'Deleting') await release(claim, deps, signal);
+  }
+  return hold?.retryMs === undefined ? {} : { requeueAfterMs: hold.retryMs };
+}
+
+/** Who has the say over a guest comes first: the living before those that go, then the newest binding. */
+function bySay(a: VM, b: VM): number {
+  const goes = (vm: VM) => Number(vm.metadata.deletionTimestamp !== undefined);
+  return goes(a) - goes(b) || epochOf(b) - epochOf(a);
+}
+
+async function report(job: Job, vm: VM, hold: Hold | undefined, deps: GuestDeps, signal: AbortSignal): Promise<void> {
+  const { host, client, clock, operations } = deps;
+  const status = vmStatus({ ...job, vm, hold, host, nowMs: clock.now() });
+  // A start just begun is told of by the driver at once: until then there is nothing new to say.
+  const begun = job.cell.action === 'start' && operations.current(job.id) === 'start';
+  const known = vm.status?.phase === status.phase && vm.status?.observedGeneration === status.observedGeneration;
+  if (begun && known) return;
+  const written = await writeStatus(client.resource<VM>(VM, vm.metadata.namespace), vm, status, signal);
+  if (written !== undefined) deps.wrote(written);
+}
+
+/** Nothing of this VM is left here: says so, then lets the object go. In this order, for what the guest held is given back by the first of the two. */
+async function release(vm: VM, deps: GuestDeps, signal: AbortSignal): Promise<void> {
+  const vms = deps.client.resource<VM>(VM, vm.metadata.namespace);
+  if (finalizerStage(vm, GUEST_FINALIZER) !== 'cleanup') return;
+  const job: Job = { id: guestIDOf(vm), vm, guest: undefined, cell: PLAN.Deleting.None };
+  const status = vmStatus({ ...job, vm, hold: undefined, host: deps.host, nowMs: deps.clock.now() });
+  const written = await writeStatus(vms, vm, status, signal);
+  if (written !== undefined) await releaseFinalizer(vms, written, GUEST_FINALIZER, signal);
+}
+
+/** A guest that no VM object here names is left alone, but where its VM is seen bound elsewhere: then it is stopped, not removed. */
+async function reconcileOrphan(
+  id: string,
+  guest: ObservedGuest | undefined,
+  deps: GuestDeps,
+  signal: AbortSignal,
+): Promise<Outcome> {
+  const elsewhere = guest !== undefined && isOn(guest) ? await boundElsewhere(guest, deps, signal) : undefined;
+  const cell = PLAN[elsewhere === undefined ? 'NoVM' : 'Elsewhere'][factOf(guest, elsewhere)];
+  const hold = await act({ id, vm: undefined, guest, cell }, deps, signal);
+  return hold?.retryMs === undefined ? {} : { requeueAfterMs: hold.retryMs };
+}
+
+/** The VM whose guest this was, if it runs on another host now. A nodelet that may not look counts as not having seen it. */
+async function boundElsewhere(guest: ObservedGuest, deps: GuestDeps, signal: AbortSignal): Promise<VM | undefined> {
+  const { namespace, name } = splitKey(guest.label);
+  if (namespace === undefined) return undefined;
+  const asked = orGone(deps.client.resource<VM>(VM, namespace).get(name, signal));
+  const vm = await asked.catch((error: unknown) => {
+    if (hasReason(error, 'Forbidden')) return undefined;
+    throw error;
+  });
+  const { hostName } = vm?.spec ?? {};
+  return vm !== undefined && guestIDOf(vm) === guest.id && hostName !== undefined && hostName !== deps.host
+    ? vm
+    : undefined;
+}

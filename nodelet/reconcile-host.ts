@@ -1,0 +1,88 @@
+import type { ApiClient } from '../apiserver/client/client.ts';
+import { hasReason, writeStatus } from '../controllers/runtime/write.ts';
+import type { Clock } from '../resources/ambient/clock.ts';
+import { Host } from '../resources/kinds/host.ts';
+import type { VM } from '../resources/kinds/vm.ts';
+import { apiVersionOf } from '../resources/meta/resource-id.ts';
+import type { Driver } from './drivers/driver.ts';
+import { type HostFacts, type HostReport, hostStatus } from './host-report.ts';
+import type { Outcome } from './reconcile-guest.ts';
+import type { StoreGuard } from './store-guard.ts';
+
+export interface HostDeps {
+  readonly name: string;
+  /** What a Host made here is told to belong to; undefined = the default. */
+  readonly group: string | undefined;
+  readonly client: ApiClient;
+  readonly driver: Driver;
+  readonly store: StoreGuard;
+  readonly clock: Clock;
+  readonly platform: HostReport['platform'];
+  readonly reserveBytes: number;
+  readonly host: () => Host | undefined;
+  readonly wrote: (host: Host) => void;
+  readonly vms: () => readonly VM[];
+  readonly images: () => HostReport['images'];
+  /** Whether every Image of the catalog was looked for once: a shorter list than there is would have VMs refused. */
+  readonly imagesKnown: () => boolean;
+  readonly capacity: (signal: AbortSignal) => Promise<HostFacts['capacity']>;
+}
+
+/** How soon a driver that failed, or a store that is not trusted, is asked again. */
+const AGAIN_MS = 10_000;
+
+/** Sees to it that the Host object is there and tells what is so. */
+export async function reconcileHost(deps: HostDeps, signal: AbortSignal): Promise<Outcome> {
+  const hosts = deps.client.resource<Host>(Host);
+  const host = deps.host() ?? (await register(deps, signal));
+  const trust = deps.store.trust?.trusted === true ? deps.store.trust : await deps.store.check(signal);
+  const facts = await factsOf(deps, signal);
+  const status = hostStatus({
+    host,
+    platform: deps.platform,
+    driver: deps.driver,
+    facts,
+    vms: deps.vms(),
+    images: deps.images(),
+    reserveBytes: deps.reserveBytes,
+    trust,
+    nowMs: deps.clock.now(),
+  });
+  const { images, ...others } = status;
+  const written = await writeStatus(hosts, host, deps.imagesKnown() ? { ...others, images } : others, signal);
+  if (written !== undefined) deps.wrote(written);
+  return typeof facts === 'string' || !trust.trusted ? { requeueAfterMs: AGAIN_MS } : {};
+}
+
+/** A Host that is there already is adopted as it is: its spec is the operator's. */
+async function register({ client, name, group }: HostDeps, signal: AbortSignal): Promise<Host> {
+  const hosts = client.resource<Host>(Host);
+  const wish = {
+    apiVersion: apiVersionOf(Host),
+    kind: Host.kind,
+    metadata: { name },
+    spec: group === undefined ? {} : { group },
+  };
+  try {
+    // The server fills in the defaults of the spec.
+    return (await client.json({
+      method: 'POST',
+      path: hosts.path(),
+      headers: { 'content-type': 'application/json', accept: 'application/json' },
+      body: new TextEncoder().encode(JSON.stringify(wish)),
+      signal,
+    })) as Host;
+  } catch (error) {
+    if (hasReason(error, 'AlreadyExists')) return hosts.get(name, signal);
+    throw error;
+  }
+}
+
+async function factsOf({ driver, capacity }: HostDeps, signal: AbortSignal): Promise<HostFacts | string> {
+  try {
+    return { capacity: await capacity(signal), guests: await driver.list(signal) };
+  } catch (error) {
+    signal.throwIfAborted();
+    return `the driver failed: ${error instanceof Error ? error.message : String(error)}`;
+  }
+}

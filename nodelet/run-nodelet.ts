@@ -1,0 +1,61 @@
+import { arch, platform } from 'node:os';
+import type { Driver } from './drivers/driver.ts';
+import { Nodelet, type NodeletOptions } from './nodelet.ts';
+import { keepControlConnection } from './streams/control-connection.ts';
+import { Dialback } from './streams/dialback.ts';
+import type { ServerAddress } from './streams/server-socket.ts';
+import { together } from './together.ts';
+
+export interface RunNodeletOptions extends Omit<NodeletOptions, 'platform' | 'reserveBytes'> {
+  /** Where to keep the control socket; without it the host serves no streams, and nobody sees that it lives. */
+  readonly control?: ServerAddress;
+  /** What this machine is, when the driver does not tell. */
+  readonly platform?: NodeletOptions['platform'];
+  /** Memory kept from guests, in bytes; 2 GiB when absent. */
+  readonly reserveBytes?: number;
+}
+
+const RESERVE_BYTES = 2 * 1024 ** 3;
+
+/** A host at work. */
+export interface RunningNodelet {
+  /** Images or the machine may be different: look again. */
+  rescan(): void;
+  /** The operator takes the store as it is now. */
+  acknowledgeStore(): Promise<void>;
+  /** Resolves when the signal has aborted and nothing is at work any more; rejects when it cannot go on. */
+  readonly done: Promise<void>;
+}
+
+/** Runs one host until the signal aborts. Guests go on running after that. The driver is the caller's to close, afterwards. */
+export function runNodelet(options: RunNodeletOptions, signal: AbortSignal): RunningNodelet {
+  const nodelet = new Nodelet({
+    ...options,
+    log: options.log.child({ host: options.name }),
+    platform: options.platform ?? platformOf(options.driver),
+    reserveBytes: options.reserveBytes ?? RESERVE_BYTES,
+  });
+  return {
+    rescan: () => nodelet.rescan(),
+    acknowledgeStore: () => nodelet.acknowledgeStore(),
+    done: together([(ends) => nodelet.run(ends), (ends) => serveStreams(options, ends)], signal),
+  };
+}
+
+async function serveStreams(options: RunNodeletOptions, signal: AbortSignal): Promise<void> {
+  const { name: host, control: server, driver, clock, random } = options;
+  if (server === undefined) return;
+  const log = options.log.child({ host });
+  const dialback = new Dialback({ host, server, driver, clock, log });
+  await keepControlConnection(
+    { host, server, clock, random, log, onDial: (ticket, stream) => dialback.dial(ticket, stream, signal) },
+    signal,
+  );
+  await dialback.drained();
+}
+
+/** Simulated hosts are Macs wherever they are simulated. */
+function platformOf(driver: Driver): NodeletOptions['platform'] {
+  if (driver.name === 'sim') return { os: 'darwin', arch: 'arm64' };
+  return { os: platform() === 'darwin' ? 'darwin' : 'linux', arch: arch() };
+}

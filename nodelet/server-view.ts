@@ -1,0 +1,58 @@
+import type { ApiClient } from '../apiserver/client/client.ts';
+import { Cache, type CacheView } from '../controllers/runtime/cache.ts';
+import { Reflector } from '../controllers/runtime/reflector.ts';
+import type { Clock } from '../resources/ambient/clock.ts';
+import { Host } from '../resources/kinds/host.ts';
+import { Image } from '../resources/kinds/image.ts';
+import { VM } from '../resources/kinds/vm.ts';
+import type { ResourceRef } from '../resources/meta/define-kind.ts';
+import type { KubeObject } from '../resources/meta/object.ts';
+
+export interface ServerViewOptions {
+  readonly name: string;
+  readonly client: ApiClient;
+  readonly clock: Clock;
+  readonly random: () => number;
+  /** The Images, where many hosts of one process share a watch of them; kept up by whoever hands it in. */
+  readonly images?: CacheView<Image>;
+}
+
+/** What one host needs to see of the server: the VMs bound to it, its own Host, and the Images. */
+export class ServerView {
+  readonly vms: CacheView<VM>;
+  readonly hosts: CacheView<Host>;
+  readonly images: CacheView<Image>;
+  readonly #options: ServerViewOptions;
+  readonly #followers: ((signal: AbortSignal) => Promise<void>)[] = [];
+
+  constructor(options: ServerViewOptions) {
+    this.#options = options;
+    this.vms = this.#follow<VM>(VM, `spec.hostName=${options.name}`);
+    this.hosts = this.#follow<Host>(Host, `metadata.name=${options.name}`);
+    this.images = options.images ?? this.#follow<Image>(Image);
+  }
+
+  /** Keeps the caches up until the signal aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    await Promise.all(this.#followers.map((run) => run(signal)));
+  }
+
+  /** Resolves when each has shown a whole list. */
+  async whenSynced(signal: AbortSignal): Promise<void> {
+    await Promise.all([this.vms, this.hosts, this.images].map((cache) => cache.whenSynced(signal)));
+  }
+
+  #follow<T extends KubeObject>(kind: ResourceRef, fieldSelector?: string): CacheView<T> {
+    const { client, clock, random } = this.#options;
+    const cache = new Cache<T>();
+    const reflector = new Reflector<T>({
+      resource: client.resource<T>(kind),
+      cache,
+      clock,
+      random,
+      ...(fieldSelector === undefined ? {} : { select: { fieldSelector } }),
+    });
+    this.#followers.push((signal) => reflector.run(signal));
+    return cache;
+  }
+}

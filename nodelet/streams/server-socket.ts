@@ -1,0 +1,30 @@
+import { type ClientOptions, WebSocket } from 'ws';
+
+/** The server as a nodelet reaches it. */
+export interface ServerAddress {
+  /** Its origin, such as `https://127.0.0.1:7799`. */
+  readonly url: string;
+  /** PEM: the CA to trust, and the certificate that says which host this is. */
+  readonly tls?: { readonly ca?: string; readonly cert?: string; readonly key?: string };
+}
+
+/** Clients may send larger messages than we do, within reason; beyond this the socket is closed. */
+const MAX_RECEIVED_BYTES = 256 << 10;
+
+/** Opens a WebSocket to a path of the server. Answers at once; the caller waits for `open` or `error`. */
+export function openSocket(server: ServerAddress, path: string, protocol: string): WebSocket {
+  const url = new URL(path, server.url);
+  url.protocol = url.protocol === 'http:' || url.protocol === 'ws:' ? 'ws:' : 'wss:';
+  const options: ClientOptions = {
+    ...server.tls,
+    perMessageDeflate: false,
+    maxPayload: MAX_RECEIVED_BYTES,
+    followRedirects: false,
+  };
+  return new WebSocket(url, [protocol], options);
+}
+
+/** The path of a stream subresource of a host. */
+export function hostPath(host: string, subresource: 'control' | 'dialback'): string {
+  return `/apis/coppice.dev/v1/hosts/${encodeURIComponent(host)}/${subresource}`;
+}

@@ -1,0 +1,252 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { GuestSpec } from '../../../../nodelet/drivers/driver.ts';
+import { parseFaults } from '../../../../nodelet/drivers/sim/faults.ts';
+import { SimDriver } from '../../../../nodelet/drivers/sim/sim-driver.ts';
+import { SimGuestsFile } from '../../../../nodelet/drivers/sim/sim-guests-file.ts';
+import { ManualClock } from '../../../../resources/ambient/manual-clock.ts';
+import { eventually } from '../eventually.ts';
+
+const GIB = 1024 ** 3;
+const { signal } = new AbortController();
+
+describe('a simulated host', () => {
+  let root: string;
+  let clock: ManualClock;
+
+  beforeEach(async () => {
+    root = await mkdtemp(join(tmpdir(), 'coppice-sim-'));
+    clock = new ManualClock();
+  });
+  afterEach(() => rm(root, { recursive: true, force: true }));
+
+  const open = async (faults = '', file = 'guests.json') => {
+    const guests = await SimGuestsFile.open(join(root, file), clock);
+    return new SimDriver({
+      host: guests.host('mac-1'),
+      capacity: { vcpus: 8, memoryBytes: 16 * GIB, diskBytes: 100 * GIB },
+      clock,
+      faults: parseFaults(faults),
+    });
+  };
+  const create = async (driver: SimDriver, id: string, changes: Partial<GuestSpec> = {}) => {
+    const image = await driver.image('img');
+    const spec: GuestSpec = {
+      id,
+      label: `demo/${id}`,
+      hostname: id,
+      guestOS: 'linux',
+      image: { path: 'img', digest: image?.digest ?? '' },
+      vcpus: 1,
+      memoryBytes: GIB,
+      diskBytes: 0,
+      epoch: 1,
+      ...changes,
+    };
+    await driver.create(spec, signal);
+  };
+  const start = async (driver: SimDriver, id: string) => {
+    let settled = false;
+    const done = driver.start(id, signal).finally(() => {
+      settled = true;
+    });
+    done.catch(() => {});
+    await eventually('the start is settled', async () => {
+      await clock.advance(250);
+      return settled;
+    });
+    await done;
+  };
+  const powers = async (driver: SimDriver) =>
+    Object.fromEntries((await driver.list(signal)).map((g) => [g.id, g.power]));
+
+  it('takes 300 ms to start Linux and a second to start macOS, and no timer while nothing is asked', async () => {
+    const driver = await open();
+    await create(driver, 'linux');
+    await create(driver, 'mac', { guestOS: 'macos' });
+    const both = [driver.start('linux', signal), driver.start('mac', signal)];
+    await eventually('both starts wait', () => clock.waiting === 2);
+    await clock.advance(299);
+    assert.deepEqual(await powers(driver), { linux: 'Starting', mac: 'Starting' });
+    await clock.advance(1);
+    assert.deepEqual(await powers(driver), { linux: 'Running', mac: 'Starting' });
+    await clock.advance(700);
+    assert.deepEqual(await powers(driver), { linux: 'Running', mac: 'Running' });
+    await Promise.all(both);
+    assert.equal(clock.waiting, 0);
+  });
+
+  it('refuses a third running macOS guest, and a second beside a leaked slot', async () => {
+    const driver = await open();
+    for (const id of ['a', 'b', 'c']) await create(driver, id, { guestOS: 'macos' });
+    await start(driver, 'a');
+    await start(driver, 'b');
+    await assert.rejects(driver.start('c', signal), {
+      reason: 'InUse',
+      message: 'all 2 macOS slots are taken: 2 by guests, 0 leaked',
+    });
+    await driver.stop('a', { graceMs: 0 }, signal);
+    await driver.inject(parseFaults('leak-slot'));
+    await assert.rejects(driver.start('c', signal), {
+      reason: 'InUse',
+      message: 'all 2 macOS slots are taken: 1 by guests, 1 leaked',
+    });
+    await driver.inject(parseFaults('leak-slot=0'));
+    await start(driver, 'c');
+  });
+
+  it('refuses more memory than is free, with the numbers', async () => {
+    const driver = await open();
+    await create(driver, 'a', { memoryBytes: 10 * GIB });
+    await create(driver, 'b', { memoryBytes: 7 * GIB });
+    await start(driver, 'a');
+    await assert.rejects(driver.start('b', signal), {
+      reason: 'Failed',
+      message: `needs ${7 * GIB} bytes of memory; ${6 * GIB} of ${16 * GIB} are free`,
+    });
+  });
+
+  it('fails the next starts as told, says so on the guest, and then starts', async () => {
+    const driver = await open('fail-next=start:1');
+    await create(driver, 'a');
+    await assert.rejects(driver.start('a', signal), { reason: 'Failed' });
+    assert.equal((await driver.list(signal))[0]?.stopReason, 'StartFailed');
+    await start(driver, 'a');
+    assert.equal((await driver.list(signal))[0]?.stopReason, undefined);
+  });
+
+  it('loses a guest without a trace, and crashes one with a reason', async () => {
+    const driver = await open('lose=demo/a@10s,crash=b@20s');
+    await create(driver, 'a');
+    await create(driver, 'b');
+    await start(driver, 'a');
+    await start(driver, 'b');
+    assert.deepEqual(await powers(driver), { a: 'Running', b: 'Running' });
+    await clock.advance(10_000);
+    assert.deepEqual(await powers(driver), { b: 'Running' });
+    await clock.advance(10_000);
+    assert.deepEqual(await powers(driver), { b: 'Off' });
+    assert.equal((await driver.list(signal))[0]?.stopReason, 'Crashed');
+  });
+
+  it('shows a stepped clock in its times and to whoever asks the host for the time', async () => {
+    const driver = await open('clock=+10s');
+    await create(driver, 'a');
+    const before = clock.now();
+    await start(driver, 'a');
+    assert.equal((await driver.list(signal))[0]?.startedAt, before + 10_000);
+    assert.equal(driver.clock.now(), clock.now() + 10_000);
+  });
+
+  it('is still starting after a restart in the middle of a start', async () => {
+    const driver = await open();
+    await create(driver, 'a', { guestOS: 'macos' });
+    void driver.start('a', signal);
+    await eventually('the start waits', () => clock.waiting === 1);
+    const next = await open();
+    assert.deepEqual(await powers(next), { a: 'Starting' });
+    await clock.advance(1000);
+    assert.deepEqual(await powers(next), { a: 'Running' });
+  });
+
+  it('says in its log that it is simulated', async () => {
+    const driver = await open();
+    await create(driver, 'a');
+    let log = '';
+    for await (const bytes of driver.logs('a', {}, signal)) log += Buffer.from(bytes).toString();
+    assert.match(log, /simulated guest demo\/a/);
+  });
+
+  it('says a command it does not know is simulated', async () => {
+    const driver = await open();
+    await create(driver, 'a');
+    await start(driver, 'a');
+    const command = await driver.exec('a', { command: ['ls', '-l'], stdin: false }, signal);
+    let words = '';
+    for await (const bytes of command.stderr) words += Buffer.from(bytes).toString();
+    assert.match(words, /^simulated guest: "ls"/);
+    assert.deepEqual(await command.exit, { code: 127 });
+  });
+
+  it('holds a cat back when nobody reads it', async () => {
+    const driver = await open();
+    await create(driver, 'a');
+    await start(driver, 'a');
+    const cat = await driver.exec('a', { command: ['cat'], stdin: true }, signal);
+    const chunk = new Uint8Array(200 * 1024);
+    await cat.write(chunk);
+    await cat.write(chunk);
+    let third = false;
+    const writing = cat.write(chunk).then(() => {
+      third = true;
+    });
+    await clock.advance(1);
+    assert.equal(third, false);
+    const reader = cat.stdout[Symbol.asyncIterator]();
+    await reader.next();
+    await writing;
+    await cat.closeStdin();
+  });
+});
+
+describe('the file of simulated guests', () => {
+  let root: string;
+  beforeEach(async () => {
+    root = await mkdtemp(join(tmpdir(), 'coppice-sim-'));
+  });
+  afterEach(() => rm(root, { recursive: true, force: true }));
+  const guest = (id: string) => ({
+    spec: {
+      id,
+      label: id,
+      hostname: id,
+      guestOS: 'linux' as const,
+      image: { path: 'i', digest: 'd' },
+      vcpus: 1,
+      memoryBytes: 1,
+      diskBytes: 0,
+      epoch: 1,
+    },
+    power: 'Off' as const,
+    log: [],
+    logged: 0,
+  });
+
+  it('keeps the guests of many hosts apart, and every save that was awaited', async () => {
+    const path = join(root, 'deep', 'guests.json');
+    const clock = new ManualClock();
+    const file = await SimGuestsFile.open(path, clock);
+    const hosts = Array.from({ length: 200 }, (_, i) => file.host(`mac-${i}`));
+    await Promise.all(
+      hosts.map(async (host, i) => {
+        host.guests.set(`g${i}`, guest(`g${i}`));
+        await host.save();
+      }),
+    );
+    const again = await SimGuestsFile.open(path, clock);
+    for (let i = 0; i < 200; i++) assert.deepEqual([...again.host(`mac-${i}`).guests.keys()], [`g${i}`]);
+  });
+
+  it('has a change made while a write was under way in the file when its own save resolves', async () => {
+    const path = join(root, 'guests.json');
+    const file = await SimGuestsFile.open(path, new ManualClock());
+    const host = file.host('mac-1');
+    host.guests.set('a', guest('a'));
+    const first = host.save();
+    await Promise.resolve();
+    host.guests.set('b', guest('b'));
+    await host.save();
+    assert.match(await readFile(path, 'utf8'), /"b"/);
+    await first;
+  });
+
+  it('names a file that is not one', async () => {
+    const path = join(root, 'guests.json');
+    await writeFile(path, '{"schema":2}');
+    await assert.rejects(SimGuestsFile.open(path, new ManualClock()), /guests\.json is not a file of simulated guests/);
+    await writeFile(path, '{"schema":1,"hosts":{');
+    await assert.rejects(SimGuestsFile.open(path, new ManualClock()), /guests\.json is not JSON/);
+  });
+});
