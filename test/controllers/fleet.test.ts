@@ -13,7 +13,7 @@ import { Fleet } from '../harness/fleet.ts';
 async function anEventfulDay(fleet: Fleet): Promise<void> {
   await fleet.addHost({ name: 'mac-1', ready: false });
   await fleet.heartbeat('mac-1');
-  await fleet.addImage({ status: {} });
+  await fleet.addImage();
   await fleet.addTenant('red');
   await fleet.addTenant('blue');
   await fleet.addVM('a');
