@@ -25,7 +25,7 @@ const json = fc.letrec<{ value: unknown; object: JsonObject }>((tie) => ({
     fc.array(fc.integer({ max: 2 }), { maxLength: 2 }),
     tie('object'),
   ),
-  object: fc.dictionary(fc.constantFrom('x', 'y', 'z'), tie('value'), { maxKeys: 3 }),
+  object: fc.dictionary(fc.constantFrom('x', 'y', 'z'), tie('value'), { maxKeys: 3, noNullPrototype: true }),
 })).object;
 
 describe('a merge patch', () => {
