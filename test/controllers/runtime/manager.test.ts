@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { setImmediate } from 'node:timers';
 import type { Duty, Enqueue, Outcome } from '../../../controllers/runtime/duty.ts';
 import { Manager } from '../../../controllers/runtime/manager.ts';
 import { type Logger, silentLogger } from '../../../resources/ambient/log.ts';
@@ -128,13 +129,16 @@ describe('the manager', () => {
   });
 
   it('stops: aborts what runs, waits for it, and wakes for nothing any more', async () => {
-    let let_go = false;
+    let letGo = false;
     const it = aSetup(
       (_, signal) =>
         new Promise((_, reject) =>
           signal.addEventListener('abort', () => {
-            let_go = true;
-            reject(signal.reason);
+            // Letting go takes a while.
+            setImmediate(() => {
+              letGo = true;
+              reject(signal.reason);
+            });
           }),
         ),
     );
@@ -142,7 +146,7 @@ describe('the manager', () => {
     it.add('a');
     await quiesce();
     await it.manager[Symbol.asyncDispose]();
-    assert.equal(let_go, true);
+    assert.equal(letGo, true);
     assert.deepEqual([it.manager.health.test?.state, it.errors, it.clock.waiting], ['stopped', [], 0]);
   });
 
