@@ -38,13 +38,14 @@ export function runNodelet(options: RunNodeletOptions, signal: AbortSignal): Run
   return {
     rescan: () => nodelet.rescan(),
     acknowledgeStore: () => nodelet.acknowledgeStore(),
-    done: together([(ends) => nodelet.run(ends), (ends) => serveStreams(options, ends)], signal),
+    done: together([(ends) => nodelet.run(ends), (ends) => serveStreams(nodelet, options, ends)], signal),
   };
 }
 
-async function serveStreams(options: RunNodeletOptions, signal: AbortSignal): Promise<void> {
+async function serveStreams(nodelet: Nodelet, options: RunNodeletOptions, signal: AbortSignal): Promise<void> {
   const { name: host, control: server, driver, clock, random } = options;
   if (server === undefined) return;
+  await orAborted(nodelet.registered, signal);
   const log = options.log.child({ host });
   const dialback = new Dialback({ host, server, driver, clock, log });
   await keepControlConnection(
@@ -52,6 +53,16 @@ async function serveStreams(options: RunNodeletOptions, signal: AbortSignal): Pr
     signal,
   );
   await dialback.drained();
+}
+
+/** What the promise answers; rejects with the signal's reason if that aborts first. */
+function orAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const onAbort = () => reject(signal.reason);
+    if (signal.aborted) onAbort();
+    else signal.addEventListener('abort', onAbort, { once: true });
+    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
+  });
 }
 
 /** Simulated hosts are Macs wherever they are simulated. */
