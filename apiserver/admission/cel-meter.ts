@@ -1,13 +1,9 @@
 /** How much a request's rules may compute: list items visited, fields compared, characters matched. About 0.1 s of work. */
 export const RULE_BUDGET = 500_000;
 
-/** A rule wanted more than was left. */
-export class BudgetExceeded extends Error {
-  constructor() {
-    super('validation failed due to running out of cost budget, no further validation rules will be run');
-    this.name = 'BudgetExceeded';
-  }
-}
+/** Why the rules after one that wanted more than was left are not run. */
+export const OUT_OF_BUDGET =
+  'validation failed due to running out of cost budget, no further validation rules will be run';
 
 /**
  * Counts the work of rules. CEL's `||` and quantifiers swallow errors and go on, so what bounds them is that every
@@ -26,7 +22,7 @@ export class CelMeter {
 
   charge(cost: number): void {
     this.#left -= cost;
-    if (this.#left < 0) throw new BudgetExceeded();
+    if (this.#left < 0) throw new Error(OUT_OF_BUDGET);
   }
 
   /** Pays for going over a value once, and hands it on. */

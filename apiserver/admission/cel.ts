@@ -3,7 +3,7 @@ import { isObject, type JsonObject } from '../../resources/meta/object.ts';
 import type { Schema } from '../../resources/meta/schema.ts';
 import { duplicateValue, forbiddenField, invalidValue, requiredValue } from './causes.ts';
 import { type CompiledRule, type NodeRules, RuleCompiler } from './cel-compile.ts';
-import { CelMeter, RULE_BUDGET } from './cel-meter.ts';
+import { CelMeter, OUT_OF_BUDGET, RULE_BUDGET } from './cel-meter.ts';
 import { celName, celValue } from './cel-values.ts';
 import { childPath } from './field-path.ts';
 import { KindCompileError } from './kind-compile-error.ts';
@@ -108,8 +108,6 @@ class Run {
     else this.causes.push(failure(rule, where, node.shown, rule.message({ self, oldSelf })));
   }
 }
-
-const OUT_OF_BUDGET = 'validation failed due to running out of cost budget, no further validation rules will be run';
 
 function failure(rule: CompiledRule, field: string, shown: string, message: string): Cause {
   switch (rule.reason) {

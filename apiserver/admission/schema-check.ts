@@ -5,11 +5,14 @@ import { isObject, type JsonObject } from '../../resources/meta/object.ts';
 import type { Schema } from '../../resources/meta/schema.ts';
 import { invalidValue, requiredValue, tooLong, tooMany, unsupportedValue, wrongType } from './causes.ts';
 import { childPath, resolvePointer } from './field-path.ts';
+import { KindCompileError } from './kind-compile-error.ts';
 import { compilePattern } from './safe-pattern.ts';
 import { isFormat, STRING_FORMATS } from './string-formats.ts';
 
-/** Compiles a schema once; the result lists what is wrong with a value, by field. Throws when the schema does not compile. */
+/** Compiles a schema once; the result lists what is wrong with a value, by field. Throws KindCompileError when a pattern does not compile. */
 export function compileSchemaCheck(schema: Schema): (value: JsonObject) => Cause[] {
+  const faults = patternFaults(schema);
+  if (faults.length > 0) throw new KindCompileError(faults);
   const ajv = new Ajv({
     allErrors: true,
     strict: false,
@@ -78,14 +81,45 @@ const EMBEDDED: Readonly<Record<string, Schema>> = {
   metadata: { type: 'object' },
 };
 
+/** The value itself when it holds no BigInt. */
 function withPlainNumbers(value: unknown): unknown {
   if (typeof value === 'bigint') return Number(value);
-  if (Array.isArray(value)) return value.map(withPlainNumbers);
+  if (Array.isArray(value)) {
+    const plain = value.map(withPlainNumbers);
+    return plain.every((item, i) => item === value[i]) ? value : plain;
+  }
   if (!isObject(value)) return value;
-  return Object.fromEntries(Object.entries(value).map(([name, field]) => [name, withPlainNumbers(field)]));
+  const plain = Object.entries(value).map(([name, field]) => [name, withPlainNumbers(field)] as const);
+  return plain.every(([name, field]) => field === value[name]) ? value : Object.fromEntries(plain);
 }
 
-/** A field required twice, or a branch of anyOf, may say the same thing again; Kubernetes says it for each branch too. */
+/** Patterns that do not compile, each with its place in the schema. */
+function patternFaults(schema: Schema, place = ''): Cause[] {
+  const faults: Cause[] = [];
+  if (schema.pattern !== undefined) {
+    try {
+      compilePattern(schema.pattern);
+    } catch (error) {
+      const why = error instanceof Error ? error.message : String(error);
+      faults.push(
+        invalidValue(`${place}pattern`, schema.pattern, `must be a valid regular expression, but isn't: ${why}`),
+      );
+    }
+  }
+  for (const [name, child] of Object.entries(schema.properties ?? {})) {
+    faults.push(...patternFaults(child, `${place}properties[${name}].`));
+  }
+  if (schema.items !== undefined) faults.push(...patternFaults(schema.items, `${place}items.`));
+  if (isObject(schema.additionalProperties)) {
+    faults.push(...patternFaults(schema.additionalProperties, `${place}additionalProperties.`));
+  }
+  for (const key of ['allOf', 'anyOf', 'oneOf'] as const) {
+    for (const [i, part] of (schema[key] ?? []).entries()) faults.push(...patternFaults(part, `${place}${key}[${i}].`));
+  }
+  if (schema.not !== undefined) faults.push(...patternFaults(schema.not, `${place}not.`));
+  return faults;
+}
+
 function translate(error: ErrorObject, root: JsonObject): Cause[] {
   const { path, value } = resolvePointer(root, error.instancePath);
   const limit = Number(error.params.limit);

@@ -23,7 +23,7 @@ export interface FieldSelectorQuery {
  * Throws BadRequest for what does not parse and for fields the kind cannot be selected by.
  */
 export function parseFieldSelector(text: string, kind: Pick<Kind, 'selectableFields'>): FieldSelectorQuery {
-  const requirements = termsOf(text).map(requirementOf);
+  const requirements = termsOf(text).map((term) => requirementOf(term, text));
   for (const { field } of requirements) {
     if (!isSelectable(field, kind)) throw new ApiError('BadRequest', `field label not supported: ${field}`);
   }
@@ -65,17 +65,17 @@ function termsOf(text: string): string[] {
   return [...terms, term].filter((each) => each !== '');
 }
 
-function requirementOf(term: string): FieldRequirement {
-  const match = /^((?:[^\\=!]|\\[^]|!(?!=))*)(==|!=|=)([^]*)$/.exec(term);
+function requirementOf(term: string, text: string): FieldRequirement {
+  const match = /^((?:[^\\=!]|\\[\s\S]|!(?!=))*)(==|!=|=)([\s\S]*)$/.exec(term);
   if (match === null) {
-    throw new ApiError('BadRequest', `invalid selector: '${term}'; can't understand '${term}'`);
+    throw new ApiError('BadRequest', `invalid selector: '${text}'; can't understand '${term}'`);
   }
   const [, field = '', operator, value = ''] = match;
   return { field, operator: operator === '!=' ? '!=' : '=', value: unescaped(value) };
 }
 
 function unescaped(value: string): string {
-  return value.replace(/\\([^])|\\$|[,=]/g, (all: string, escaped: string | undefined) => {
+  return value.replace(/\\([\s\S])|\\$|[,=]/g, (all: string, escaped: string | undefined) => {
     if (escaped === '\\' || escaped === ',' || escaped === '=') return escaped;
     if (all === '=' || all === ',')
       throw new ApiError('BadRequest', `invalid field selector: unescaped character in field selector value: '${all}'`);

@@ -1,4 +1,3 @@
-import { ApiError } from '../../resources/meta/api-error.ts';
 import { LabelSelectorParser } from './label-selector-parser.ts';
 
 export type LabelOperator = 'exists' | '!' | '=' | '==' | '!=' | 'in' | 'notin' | 'gt' | 'lt';
@@ -28,19 +27,6 @@ export function parseLabelSelector(text: string): LabelSelectorQuery {
     requirements,
     matches: (labels) => requirements.every((requirement) => holds(requirement, labels ?? {})),
   };
-}
-
-/** The refusal of a selector, in words that name what was looked for. */
-export function selectorRefused(
-  resource: { readonly group: string; readonly version: string; readonly plural: string },
-  selectors: { readonly label: string; readonly field: string },
-  error: ApiError,
-): ApiError {
-  const version = resource.group === '' ? resource.version : `${resource.group}/${resource.version}`;
-  return new ApiError(
-    'BadRequest',
-    `Unable to find "${version}, Resource=${resource.plural}" that match label selector "${selectors.label}", field selector "${selectors.field}": ${error.message}`,
-  );
 }
 
 function holds({ key, operator, values }: LabelRequirement, labels: Labels): boolean {

@@ -40,8 +40,6 @@ export interface Version {
 export interface LogRow {
   readonly revision: number;
   readonly key: string;
-  /** The revision this one replaces; 0 if the key was absent. */
-  readonly prev: number;
   /** 0 for a deletion. */
   readonly createRevision: number;
   /** Absent for a deletion. */

@@ -26,14 +26,14 @@ export class KeyIndex {
     for (const { key, value } of request.puts) {
       const before = this.#live.get(key);
       const createRevision = before?.createRevision ?? revision;
-      rows.push({ revision, key, prev: before?.modRevision ?? 0, createRevision, value });
+      rows.push({ revision, key, createRevision, value });
       undo.push([key, before]);
       this.#live.set(key, { modRevision: revision, createRevision });
     }
     for (const key of request.deletes) {
       const before = this.#live.get(key);
       if (before === undefined) continue;
-      rows.push({ revision, key, prev: before.modRevision, createRevision: 0, value: undefined });
+      rows.push({ revision, key, createRevision: 0, value: undefined });
       undo.push([key, before]);
       this.#live.delete(key);
     }

@@ -21,7 +21,7 @@ export async function readJsonBody(
     return { ...parseJsonBytes(bytes), text };
   } catch (error) {
     if (!(error instanceof JsonSyntaxError)) throw error;
-    const shown = text.length > 29 ? `${text.slice(0, 29)} ...` : text;
+    const shown = text.length > 30 ? `${text.slice(0, 30)} ...` : text;
     throw new ApiError('BadRequest', `${what}; json parse error: ${error.message} (${shown})`, { cause: error });
   }
 }

@@ -1,4 +1,9 @@
-import type { ExecRequest, GuestProcess } from '../drivers/driver.ts';
+import { connect, type Socket } from 'node:net';
+import type { Clock } from '../../resources/ambient/clock.ts';
+import type { Ids } from '../../resources/ambient/ids.ts';
+import { DriverError, type ExecRequest, type GuestProcess } from '../drivers/driver.ts';
+import { AgentSession } from './agent-session.ts';
+import { NONCE_BYTES } from './protocol.ts';
 
 /**
  * One session with the agent inside a running guest.
@@ -48,4 +53,50 @@ export interface GuestInfo {
   /** IP addresses without prefix lengths, loopback and link-local left out. At most 32. */
   readonly addresses: readonly string[];
   readonly uptimeMs: number;
+}
+
+export interface ConnectAgent {
+  /** The unix socket QEMU serves the port `dev.coppice.agent.0` at. */
+  readonly socketPath: string;
+  readonly clock: Clock;
+  readonly ids: Pick<Ids, 'secret'>;
+}
+
+const RETRY_MS = 100;
+
+/**
+ * Opens a session with the agent of the guest behind the socket, waiting for as long as the signal lets it: for the socket to appear, for another
+ * client to leave it, and for the guest to come up. Rejects with the signal's reason, and with `Unsupported` when the agent speaks another version.
+ */
+export async function connectAgent(options: ConnectAgent, signal: AbortSignal): Promise<AgentConnection> {
+  const entropy = (bytes: number) => Buffer.from(options.ids.secret(bytes), 'hex');
+  for (;;) {
+    signal.throwIfAborted();
+    const socket = await openSocket(options.socketPath, signal);
+    if (socket !== undefined) {
+      const session = new AgentSession(socket, { clock: options.clock, nonce: entropy(NONCE_BYTES), entropy });
+      try {
+        await session.meet(signal);
+        return session;
+      } catch (error) {
+        await session[Symbol.asyncDispose]();
+        if (!(error instanceof DriverError && error.reason === 'AgentUnavailable')) throw error;
+      }
+    }
+    await options.clock.sleep(RETRY_MS, signal);
+  }
+}
+
+/** An open socket; undefined when nobody listens there yet. */
+function openSocket(path: string, signal: AbortSignal): Promise<Socket | undefined> {
+  const { promise, resolve, reject } = Promise.withResolvers<Socket | undefined>();
+  const socket = connect(path);
+  const onAbort = () => {
+    socket.destroy();
+    reject(signal.reason);
+  };
+  signal.addEventListener('abort', onAbort, { once: true });
+  socket.once('connect', () => resolve(socket));
+  socket.once('error', () => resolve(undefined));
+  return promise.finally(() => signal.removeEventListener('abort', onAbort));
 }

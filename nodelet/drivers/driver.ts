@@ -22,9 +22,12 @@ export interface Driver extends AsyncDisposable {
    * A bounded set of ids: a slow reader gets each id once.
    */
   changes(signal: AbortSignal): AsyncIterable<string>;
-  /** Makes the guest's directory and disk; does not start it. Throws `ImageMissing`, `NoSpace`, `Invalid`. */
+  /**
+   * Makes the guest's directory and disk; does not start it. A guest that exists is left as it is, except that a higher epoch is noted.
+   * Throws `ImageMissing` (absent, or with another digest), `NoSpace`, `Invalid`, `Unsupported` (guestOS).
+   */
   create(spec: GuestSpec, signal: AbortSignal): Promise<void>;
-  /** Starts a created or stopped guest. Resolves once the hypervisor runs it (not once its agent answers). */
+  /** Starts a created or stopped guest; a paused one stays paused. Throws `InUse`, `Failed` (both with the numbers), `ImageMissing`. Resolves once the hypervisor runs it (not once its agent answers). */
   start(id: string, signal: AbortSignal): Promise<void>;
   /**
    * Asks the guest to shut down, waits `graceMs` milliseconds, then ends it. Resolves when it is off. A guest that went off by itself before is off on
@@ -35,7 +38,7 @@ export interface Driver extends AsyncDisposable {
   resume(id: string, signal: AbortSignal): Promise<void>;
   /** Ends the guest and deletes everything of it. Resolves when nothing is left; an absent guest is success. */
   remove(id: string, signal: AbortSignal): Promise<void>;
-  /** Runs a command through the guest agent. Throws `NotRunning`, `AgentUnavailable`, `NoSuchGuest`. */
+  /** Runs a command through the guest agent. Throws `NotRunning` (any power but Running), `AgentUnavailable` (it does not answer, yet or any more), `NoSuchGuest`. */
   exec(id: string, request: ExecRequest, signal: AbortSignal): Promise<GuestProcess>;
   /** The console log. `tailLines` undefined = all that is kept. With `follow` it goes on until the signal aborts or the guest is removed. */
   logs(id: string, options: LogOptions, signal: AbortSignal): AsyncIterable<Uint8Array>;

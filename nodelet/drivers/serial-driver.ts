@@ -11,6 +11,7 @@ import {
   type LogOptions,
   type ObservedGuest,
 } from './driver.ts';
+import { orAborted } from './or-aborted.ts';
 import type { Semaphore } from './semaphore.ts';
 
 /** How long an operation may take, in milliseconds, from the moment it is its turn. `stop` has the grace on top. */
@@ -211,14 +212,4 @@ export class SerialDriver implements Driver {
     this.#running.add(running);
     await orAborted(running, ends);
   }
-}
-
-/** The promise's outcome, or the signal's reason if that comes first. */
-function orAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const onAbort = () => reject(signal.reason);
-    if (signal.aborted) onAbort();
-    else signal.addEventListener('abort', onAbort, { once: true });
-    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
-  });
 }

@@ -13,10 +13,10 @@ export interface ImageManifest {
   readonly kernelVersion: string;
   /** Debian packages it was made from. */
   readonly packages: Readonly<Record<string, string>>;
-  /** `sha256:` of the agent's sources. */
-  readonly agentSource: string;
-  /** `sha256:` of the guest files (init and scripts). */
-  readonly guestSource: string;
+  /** `sha256:` of the sources of the agent in it; with `guestSource` tells whether a built image is up to date. */
+  readonly agentSource?: string;
+  /** `sha256:` of the guest's own scripts. */
+  readonly guestSource?: string;
 }
 
 const FILE_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;
@@ -38,8 +38,8 @@ export function parseImageManifest(text: string): ImageManifest {
     kernelArguments: textField(fields, 'kernelArguments'),
     kernelVersion: textField(fields, 'kernelVersion'),
     packages: packagesField(fields.packages),
-    agentSource: textField(fields, 'agentSource'),
-    guestSource: textField(fields, 'guestSource'),
+    ...(fields.agentSource === undefined ? {} : { agentSource: textField(fields, 'agentSource') }),
+    ...(fields.guestSource === undefined ? {} : { guestSource: textField(fields, 'guestSource') }),
   };
 }
 

@@ -3,17 +3,21 @@ import type { ManualClock } from '../../resources/ambient/manual-clock.ts';
 
 /** Lets everything that can go on without time passing go on. */
 export async function quiesce(): Promise<void> {
-  for (let turn = 0; turn < 30; turn++) await setImmediate();
+  for (let turn = 0; turn < 40; turn++) await setImmediate();
 }
 
 /** Resolves when `holds` does, moving the clock on meanwhile; throws with `what` when it does not within an hour of that clock. */
-export async function eventually(clock: ManualClock, what: string, holds: () => boolean, stepMs = 50): Promise<void> {
+export async function eventually(
+  clock: ManualClock,
+  what: string,
+  holds: () => boolean | Promise<boolean>,
+  stepMs = 50,
+): Promise<void> {
   const deadlineMs = clock.now() + 3_600_000;
-  for (;;) {
+  for (let step = stepMs; ; step *= 1.2) {
     await quiesce();
-    if (holds()) return;
+    if (await holds()) return;
     if (clock.now() >= deadlineMs) throw new Error(`never came true: ${what}`);
-    await clock.advance(stepMs);
-    stepMs *= 1.2;
+    await clock.advance(step);
   }
 }

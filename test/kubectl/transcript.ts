@@ -170,8 +170,12 @@ async function prepare(namespace: string, run: Run): Promise<void> {
 async function runStep(command: string, run: Run): Promise<readonly string[]> {
   const { code, stdout, stderr } = await bash(command, run);
   if (code === undefined) return ['? timeout'];
-  return [...sortCauses([...normalise(stdout), ...normalise(stderr).map((line) => `! ${line}`)]), `? ${code}`];
+  const errors = normalise(stderr).filter((line) => !OWN_LOG.test(line));
+  return [...sortCauses([...normalise(stdout), ...errors.map((line) => `! ${line}`)]), `? ${code}`];
 }
+
+/** What kubectl's own watch logs when its deadline falls between two watches: whether it does is chance. */
+const OWN_LOG = /^E\d{4} \S+ +\d+ reflector\.go:\d+\] .*context deadline exceeded/;
 
 /** More output than this of one step is not kept. */
 const MOST_OUTPUT = 4 * 1024 * 1024;

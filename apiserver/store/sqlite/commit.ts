@@ -7,7 +7,9 @@ const PLACES = 128;
 
 /** Makes rows durable, a whole group in one SQLite transaction. */
 export function committer(database: DatabaseSync): (rows: readonly LogRow[], fault: CommitFault | undefined) => void {
-  const append = database.prepare('INSERT INTO log VALUES (? << 7 | ?, ?, ?, ?, ?)');
+  const append = database.prepare(
+    'INSERT INTO log VALUES (?1 << 7 | ?2, ?3, coalesce((SELECT rev FROM cur WHERE key = ?3), 0), ?4, ?5)',
+  );
   const point = database.prepare(
     'INSERT INTO cur VALUES (?, ?, ?) ON CONFLICT (key) DO UPDATE SET rev = excluded.rev, created = excluded.created',
   );
@@ -20,7 +22,7 @@ export function committer(database: DatabaseSync): (rows: readonly LogRow[], fau
         place = row.revision === revision ? place + 1 : 0;
         revision = row.revision;
         if (place >= PLACES) throw new RangeError(`revision ${revision} has more than ${PLACES} changes`);
-        append.run(revision, place, row.key, row.prev, row.createRevision, row.value ?? null);
+        append.run(revision, place, row.key, row.createRevision, row.value ?? null);
         point.run(row.key, revision, row.createRevision);
       }
       failBefore(fault);

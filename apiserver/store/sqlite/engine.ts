@@ -39,9 +39,7 @@ export class SqliteEngine implements Engine {
       reject(new StoreError('Unreadable', `the store worker for ${options.path} did not start`)),
     );
     try {
-      const opened = await promise;
-      worker.removeAllListeners();
-      return new SqliteEngine(worker, opened);
+      return new SqliteEngine(worker, await promise);
     } catch (error) {
       await worker.terminate();
       throw error;

@@ -1,18 +1,30 @@
 import { StoreError, type StoreErrorReason } from '../store.ts';
 
+/** SQLite's extended code for no room for the -shm that reading a -wal needs. */
+const NO_ROOM_FOR_SHM = 4874;
+
 /** SQLite's primary result codes (https://sqlite.org/rescode.html) that mean something of their own here. */
 const CODE = { busy: 5, readonly: 8, corrupt: 11, full: 13, cantOpen: 14, notADatabase: 26 } as const;
 
-/** The primary result code of an error SQLite threw, else undefined. */
-function sqliteCode(error: unknown): number | undefined {
+/** The extended result code of an error SQLite threw, else undefined. */
+function errcode(error: unknown): number | undefined {
   if (!(error instanceof Error) || !('errcode' in error) || typeof error.errcode !== 'number') return undefined;
-  return error.errcode & 0xff;
+  return error.errcode;
+}
+
+function sqliteCode(error: unknown): number | undefined {
+  const code = errcode(error);
+  return code === undefined ? undefined : code & 0xff;
+}
+
+export function isCorrupt(error: unknown): boolean {
+  return sqliteCode(error) === CODE.corrupt;
 }
 
 /** What an error while opening `path` means, with what to do about it. */
 export function openError(error: unknown, path: string): StoreError {
   if (error instanceof StoreError) return error;
-  switch (sqliteCode(error)) {
+  switch (errcode(error) === NO_ROOM_FOR_SHM ? CODE.full : sqliteCode(error)) {
     case CODE.busy:
       return new StoreError('Busy', `${path} is open in another process; stop that one or use another store file`);
     case CODE.corrupt:
@@ -39,9 +51,10 @@ function systemError(error: unknown, path: string): StoreError {
 }
 
 export function damagedError(path: string, finding: string): StoreError {
+  const line = finding.trim().replaceAll(/\s*\n\s*/g, '; ');
   return new StoreError(
     'Unreadable',
-    `${path} is damaged (${finding}); restore a backup or move it away, with its -wal file`,
+    `${path} is damaged (${line}); restore a backup or move it away, with its -wal file`,
   );
 }
 

@@ -15,7 +15,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
 import { StoreError } from '../store.ts';
 import { integer, text } from './columns.ts';
-import { damagedError, openError } from './errors.ts';
+import { damagedError, isCorrupt, openError } from './errors.ts';
 import { APPLICATION_ID, CREATE, SCHEMA } from './schema.ts';
 
 /** Above this, checking every page would delay the start too much. */
@@ -93,13 +93,17 @@ function writeDraft(draft: string, uid: string): void {
 
 /** Looks, through connections that cannot write, whether the file is ours, not newer, and whole. */
 function inspect(file: string): void {
-  {
+  const unfinished = walBytes(file) > 0;
+  try {
     // Without a look at the -wal, so that not even a -shm appears beside a stranger's database.
     using header = new DatabaseSync(immutable(file), { readOnly: true });
     checkHeader(header, file);
+  } catch (error) {
+    // A kill, or a full disk, while the -wal is being moved into the file leaves it readable only together with the -wal.
+    if (!unfinished || !isCorrupt(error)) throw error;
   }
   // A read-only connection never moves the -wal into the file, not when closed either.
-  using content = new DatabaseSync(walBytes(file) > 0 ? file : immutable(file), { readOnly: true });
+  using content = new DatabaseSync(unfinished ? file : immutable(file), { readOnly: true });
   checkHeader(content, file);
   if (statSync(file).size <= FULL_CHECK_BYTES) {
     const [finding] = content.prepare('PRAGMA quick_check(1)').all();
@@ -126,6 +130,8 @@ function lock(file: string): DatabaseSync {
   try {
     // Before the first read, so that SQLite keeps the -wal's index in its own memory and no -shm is needed.
     database.exec('PRAGMA locking_mode = EXCLUSIVE; PRAGMA synchronous = FULL; BEGIN IMMEDIATE; COMMIT');
+    // What inspecting a -wal left; with the lock held nobody else can be using it.
+    rmSync(`${file}-shm`, { force: true });
     return database;
   } catch (error) {
     database.close();

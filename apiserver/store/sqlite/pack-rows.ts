@@ -12,7 +12,6 @@ export function packRows(rows: readonly LogRow[]): PackedRows {
   return {
     revisions: rows.map((row) => row.revision),
     keys: rows.map((row) => row.key),
-    prevs: rows.map((row) => row.prev),
     createRevisions: rows.map((row) => row.createRevision),
     lengths: rows.map((row) => row.value?.byteLength ?? -1),
     values: bytes.buffer,
@@ -28,7 +27,6 @@ export function unpackRows(packed: PackedRows): LogRow[] {
     return {
       revision: packed.revisions[i] ?? 0,
       key,
-      prev: packed.prevs[i] ?? 0,
       createRevision: packed.createRevisions[i] ?? 0,
       value,
     };

@@ -44,7 +44,6 @@ export interface WorkerOptions {
 export interface PackedRows {
   readonly revisions: readonly number[];
   readonly keys: readonly string[];
-  readonly prevs: readonly number[];
   readonly createRevisions: readonly number[];
   /** -1 for no value. */
   readonly lengths: readonly number[];

@@ -27,12 +27,12 @@ export class Reader {
     const at = `id BETWEEN ${ID.first('?1')} AND ${ID.last('?1')} AND key = ?2`;
     this.#pointer = database.prepare('SELECT key, rev FROM cur WHERE key = ?');
     this.#pointers = database.prepare(`SELECT key, rev FROM cur WHERE ${within} ORDER BY key LIMIT ${SLICE.rows}`);
-    this.#row = database.prepare(`SELECT prev, created, value FROM log WHERE ${at}`);
+    this.#row = database.prepare(`SELECT created, value FROM log WHERE ${at}`);
     this.#step = database.prepare(`SELECT prev, created FROM log WHERE ${at}`);
     this.#settled = database.prepare(`SELECT count(*) AS count FROM cur WHERE ${within} AND rev <= ? AND created > 0`);
     this.#moved = database.prepare(`SELECT key, rev FROM cur WHERE ${within} AND rev > ?`);
     this.#history = database.prepare(
-      `SELECT id >> 7 AS rev, key, prev, created, value FROM log
+      `SELECT id >> 7 AS rev, key, created, value FROM log
        WHERE id > ${ID.last('?1')} AND id <= ${ID.last('?2')} ORDER BY id`,
     );
   }
@@ -128,7 +128,6 @@ function toRow(key: string, revision: number, found: Found): LogRow {
   return {
     revision,
     key,
-    prev: integer(found.prev),
     createRevision: integer(found.created),
     value: blob(found.value),
   };

@@ -5,8 +5,8 @@ export const SCHEMA = 1;
 
 /**
  * `log` has a row for each change. Its id is the revision and the place within the transaction in one integer, so the log is
- * stored in order and needs no index. `prev` is the revision the change replaced: reads at an old revision walk it backwards.
- * `created` is 0 for a deletion.
+ * stored in order and needs no index. `prev` is the revision of the key's change before, deletions
+ * too: reads at an old revision walk it backwards. `created` is 0 for a deletion.
  *
  * `cur` points from each key to its newest row. A deleted key stays, with `created` 0, until compaction passes the deletion,
  * because reads at older revisions start from here.

@@ -50,7 +50,7 @@ export interface SimHost {
 }
 
 /** After a write, this many times as long as it took passes before the next: with thousands of hosts, saving stays a small share of the work. */
-const REST = 4;
+const REST = 2;
 
 /**
  * Simulated guests of any number of hosts, in one JSON file. The file is replaced as a whole by a rename, so a reader sees one state or the next; saves

@@ -335,12 +335,12 @@ export function driverContract(name: string, makeHost: () => Promise<DriverHost 
       });
 
       it('shows the console log, all of it or its last lines', async () => {
-        const all = await eventually('the console has lines', async () => {
+        const all = await eventually('the console has a line', async () => {
           const bytes = await collect(driver.logs(id, {}, signal));
-          return bytes.split('\n').length > 2 && bytes;
+          return bytes.includes('\n') && bytes;
         });
         const last = await collect(driver.logs(id, { tailLines: 1 }, signal));
-        assert.equal(last, `${all.trimEnd().split('\n').at(-1)}\n`);
+        assert.equal(last.trimEnd(), all.trimEnd().split('\n').at(-1));
         assert.equal(await collect(driver.logs(id, { tailLines: 0 }, signal)), '');
       });
 

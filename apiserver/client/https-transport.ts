@@ -1,0 +1,153 @@
+import type { IncomingMessage } from 'node:http';
+import { Agent, request as httpsRequest, type RequestOptions } from 'node:https';
+import type { ApiRequest, ApiResponse, Transport } from './transport.ts';
+
+/** Where a server is and as whom to speak to it. */
+export interface Connection {
+  /** `https://HOST:PORT`, with a path prefix where the server has one. */
+  readonly server: string;
+  /** PEM of the authorities to trust; absent means those of the system. */
+  readonly ca?: string;
+  /** PEM of a client certificate and its key. */
+  readonly cert?: string;
+  readonly key?: string;
+  /** The name the server's certificate must have, when it is not that of the address. */
+  readonly serverName?: string;
+  /** Accepts any certificate. */
+  readonly insecure?: boolean;
+  /** The Authorization header, asked before every request so that renewed tokens are seen. */
+  readonly authorization?: () => Promise<string | undefined>;
+}
+
+export type UnreachableReason = 'refused' | 'unknown-host' | 'untrusted' | 'timeout' | 'broken';
+
+/** No response could be had. The message is one sentence and names the server. */
+export class UnreachableError extends Error {
+  readonly reason: UnreachableReason;
+  readonly server: string;
+
+  constructor(reason: UnreachableReason, server: string, message: string, cause: unknown) {
+    super(message, { cause });
+    this.name = 'UnreachableError';
+    this.reason = reason;
+    this.server = server;
+  }
+}
+
+const CONNECT_TIMEOUT_MS = 10_000;
+
+/** HTTPS to one server over kept connections. Whoever makes it disposes it, which ends what is still open. */
+export class HttpsTransport implements AsyncDisposable {
+  readonly #connection: Connection;
+  readonly #agent = new Agent({ keepAlive: true, maxFreeSockets: 4 });
+
+  constructor(connection: Connection) {
+    if (!connection.server.startsWith('https://'))
+      throw new Error(`the server address ${connection.server} is not https://, and credentials go over TLS only`);
+    this.#connection = connection;
+  }
+
+  readonly send: Transport = async (request) => {
+    const authorization = await this.#connection.authorization?.();
+    try {
+      return await this.#once(request, authorization);
+    } catch (error) {
+      // The server may close a kept connection just as a request goes out on it. Reading again is harmless; writing again may not be.
+      if (request.method === 'GET' && error instanceof StaleConnection) return await this.#once(request, authorization);
+      throw error instanceof StaleConnection ? error.inner : error;
+    }
+  };
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#agent.destroy();
+  }
+
+  #once(request: ApiRequest, authorization: string | undefined): Promise<ApiResponse> {
+    const { promise, resolve, reject } = Promise.withResolvers<ApiResponse>();
+    const { server } = this.#connection;
+    const outgoing = httpsRequest(urlOf(server, request.path), {
+      ...tlsOptions(this.#connection),
+      method: request.method,
+      agent: this.#agent,
+      timeout: CONNECT_TIMEOUT_MS,
+      headers: {
+        ...request.headers,
+        ...(authorization === undefined ? {} : { authorization }),
+        ...(request.body === undefined ? {} : { 'content-length': request.body.length }),
+      },
+      ...(request.signal === undefined ? {} : { signal: request.signal }),
+    });
+    outgoing.on('socket', (socket) => {
+      // Only connecting is timed: a watch may be quiet for as long as it likes.
+      if (!socket.connecting) outgoing.setTimeout(0);
+      else socket.once('secureConnect', () => outgoing.setTimeout(0));
+    });
+    outgoing.on('timeout', () => outgoing.destroy(Object.assign(new Error('no answer'), { code: 'ETIMEDOUT' })));
+    outgoing.on('response', (response) => resolve(responseOf(response)));
+    outgoing.on('error', (error: NodeJS.ErrnoException) => {
+      if (request.signal?.aborted) reject(request.signal.reason);
+      else if (outgoing.reusedSocket && error.code === 'ECONNRESET')
+        reject(new StaleConnection(unreachable(server, error)));
+      else reject(unreachable(server, error));
+    });
+    outgoing.end(request.body);
+    return promise;
+  }
+}
+
+class StaleConnection extends Error {
+  readonly inner: UnreachableError;
+
+  constructor(inner: UnreachableError) {
+    super(inner.message);
+    this.inner = inner;
+  }
+}
+
+/** The TLS part of a connection, also for WebSockets to the same server. */
+export function tlsOptions(connection: Connection): RequestOptions {
+  return {
+    ...(connection.ca === undefined ? {} : { ca: connection.ca }),
+    ...(connection.cert === undefined ? {} : { cert: connection.cert }),
+    ...(connection.key === undefined ? {} : { key: connection.key }),
+    ...(connection.serverName === undefined ? {} : { servername: connection.serverName }),
+    ...(connection.insecure === true ? { rejectUnauthorized: false } : {}),
+  };
+}
+
+/** A path of the API below the server's address. */
+export function urlOf(server: string, path: string): URL {
+  return new URL(server.replace(/\/+$/, '') + path);
+}
+
+/** What a failed connection means, in one sentence. */
+export function unreachable(server: string, error: NodeJS.ErrnoException): UnreachableError {
+  const code = error.code ?? '';
+  const say = (reason: UnreachableReason, text: string) => new UnreachableError(reason, server, text, error);
+  if (code === 'ECONNREFUSED') return say('refused', `nothing listens at ${server}`);
+  if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') return say('unknown-host', `the host of ${server} has no address`);
+  if (code === 'ETIMEDOUT' || code === 'EHOSTUNREACH' || code === 'ENETUNREACH')
+    return say('timeout', `${server} cannot be reached: it gave no answer in time or there is no way to it`);
+  if (UNTRUSTED.has(code) || code.startsWith('ERR_TLS_CERT'))
+    return say('untrusted', `the certificate of ${server} is not trusted: ${error.message}`);
+  return say('broken', `the connection to ${server} broke: ${error.message}`);
+}
+
+const UNTRUSTED = new Set([
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_GET_ISSUER_CERT',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+  'CERT_HAS_EXPIRED',
+  'CERT_NOT_YET_VALID',
+  'CERT_SIGNATURE_FAILURE',
+]);
+
+function responseOf(response: IncomingMessage): ApiResponse {
+  const headers: Record<string, string | readonly string[]> = {};
+  for (const [name, values] of Object.entries(response.headersDistinct)) {
+    if (values !== undefined) headers[name] = values.length === 1 && values[0] !== undefined ? values[0] : values;
+  }
+  return { status: response.statusCode ?? 0, headers, body: response };
+}

@@ -1,0 +1,45 @@
+import * as Flags from '@oclif/core/flags';
+import { CoppiceCommand, outputFlag, targetFlags, targetOf, words } from '../coppice-command.ts';
+
+export default class Apply extends CoppiceCommand {
+  static override strict = false;
+  static override summary = 'Make objects as files say: create them, or change what differs.';
+  static override usage = 'apply -f FILE|FOLDER|- | -k FOLDER';
+  static override examples = ['coppice apply -k manifests/quickstart', 'coppice apply -f fleet.yaml --dry-run server'];
+  static override flags = {
+    ...targetFlags,
+    output: outputFlag.output,
+    filename: Flags.string({
+      char: 'f',
+      description: 'file, folder of files, or - for stdin; may be given several times',
+      multiple: true,
+      multipleNonGreedy: true,
+    }),
+    kustomize: Flags.string({ char: 'k', description: 'folder with a kustomization', helpValue: 'FOLDER' }),
+    recursive: Flags.boolean({ char: 'R', description: 'also the folders inside a folder' }),
+    'dry-run': Flags.string({
+      description: 'let the server check everything and change nothing',
+      options: ['none', 'server'],
+      default: 'none',
+    }),
+    validate: Flags.string({
+      description: 'what to do about unknown fields',
+      options: ['strict', 'warn', 'ignore', 'true', 'false'],
+      default: 'strict',
+    }),
+  };
+
+  async run(): Promise<void> {
+    const { flags, raw } = await this.parse(Apply);
+    const { apply } = await import('../actions/apply.ts');
+    await apply(this.io, targetOf(flags), {
+      words: words(raw),
+      files: flags.filename ?? [],
+      kustomize: flags.kustomize,
+      recursive: flags.recursive,
+      dryRun: flags['dry-run'] === 'server',
+      validate: flags.validate,
+      output: flags.output,
+    });
+  }
+}

@@ -1,0 +1,52 @@
+import * as Flags from '@oclif/core/flags';
+import { CoppiceCommand, words } from '../coppice-command.ts';
+import { usage } from '../failure.ts';
+import { coppiceHome } from '../io.ts';
+import type { RunUp } from '../up/options.ts';
+import { upOptions } from '../up/options.ts';
+
+export default class Up extends CoppiceCommand {
+  static override strict = false;
+  static override summary = 'Run the whole control plane and a host on this machine, in one process.';
+  static override description = 'Serves until Ctrl-C. Guests keep running and are found again at the next start.';
+  static override flags = {
+    home: Flags.string({
+      description: 'folder of the installation; $COPPICE_HOME, else ~/.coppice',
+      helpValue: 'FOLDER',
+    }),
+    port: Flags.integer({
+      description: 'port of the API; 0 takes any free one; $COPPICE_PORT, else 7799',
+      min: 0,
+      max: 65535,
+    }),
+    driver: Flags.string({
+      description: 'what runs the guests; auto takes qemu where it is installed, else sim',
+      options: ['auto', 'vz', 'qemu', 'sim'],
+      default: 'auto',
+    }),
+    hosts: Flags.integer({ description: 'simulated hosts, with --driver sim', min: 1, max: 5000, helpValue: 'N' }),
+    'no-quickstart': Flags.boolean({ description: 'do not apply manifests/quickstart to a new installation' }),
+    faults: Flags.string({ description: 'what simulated hosts do wrong, with --driver sim', helpValue: 'FAULTS' }),
+  };
+
+  async run(): Promise<void> {
+    const { flags, raw } = await this.parse(Up);
+    const [extra] = words(raw);
+    if (extra !== undefined) throw usage(`up takes no argument, but got "${extra}"`, 'up');
+    const options = upOptions(
+      {
+        home: coppiceHome(this.io, flags.home),
+        port: flags.port,
+        driver: flags.driver,
+        hosts: flags.hosts,
+        noQuickstart: flags['no-quickstart'],
+        faults: flags.faults,
+      },
+      this.io.env,
+      this.io.cwd,
+    );
+    // @ts-expect-error TS2307: this line goes when the control plane is put together.
+    const { runUp }: { runUp: RunUp } = await import('../up/up.ts');
+    await runUp(options, this.io, this.io.signal);
+  }
+}

@@ -1,0 +1,82 @@
+import { UnreachableError } from '../apiserver/client/https-transport.ts';
+import { ApiError } from '../resources/meta/api-error.ts';
+import { Exit, Failure } from './failure.ts';
+
+/** What is printed for an error, and the exit code. */
+export interface Explained {
+  readonly message: string;
+  readonly details: readonly string[];
+  readonly hint: string | undefined;
+  readonly exitCode: number;
+}
+
+/** Undefined when nothing is to be said any more. */
+export function explain(error: unknown): Explained | undefined {
+  if (error instanceof Exit) return undefined;
+  if (error instanceof Failure) return { ...bare(error.message), hint: error.hint, exitCode: error.exitCode };
+  if (error instanceof UnreachableError) return { ...bare(error.message), hint: HINTS[error.reason] };
+  if (error instanceof ApiError) return refusal(error);
+  if (isUsage(error)) return { ...bare(usageText(error)), hint: 'add --help to see how the command is used' };
+  const message = error instanceof Error ? error.message : String(error);
+  return { ...bare(`coppice failed: ${message}`), hint: 'this is a fault of coppice; COPPICE_DEBUG=1 shows where' };
+}
+
+const bare = (message: string): Explained => ({ message, details: [], hint: undefined, exitCode: 1 });
+
+const HINTS = {
+  refused: 'start the control plane with npm start or coppice up, or choose another with --kubeconfig or --context',
+  'unknown-host': 'look at the server in the kubeconfig',
+  untrusted:
+    'the kubeconfig may belong to another server or an earlier one: coppice kubeconfig says which file is used',
+  timeout: 'look at the server in the kubeconfig, and at the network between',
+  broken: 'the server may be restarting; try again',
+} as const;
+
+/** The server's own words. Causes are listed only where the message does not have them already. */
+function refusal(error: ApiError): Explained {
+  const causes = (error.details?.causes ?? []).filter((cause) => !error.message.includes(cause.message));
+  const details = causes.map((cause) =>
+    cause.field === undefined ? cause.message : `${cause.field}: ${cause.message}`,
+  );
+  return { message: error.message, details, hint: hintOf(error), exitCode: 1 };
+}
+
+function hintOf(error: ApiError): string | undefined {
+  const retry = error.details?.retryAfterSeconds;
+  const again = retry === undefined ? 'try again in a moment' : `try again in ${retry} s`;
+  const causes = new Set(error.details?.causes?.map((cause) => cause.reason));
+  switch (error.reason) {
+    case 'Unauthorized':
+      return 'the credentials of the kubeconfig are not known here: coppice kubeconfig says which file is used';
+    case 'Forbidden':
+      if (causes.has('QuotaExceeded'))
+        return 'coppice get tenants -o wide shows what is used; delete something or ask an operator';
+      return undefined;
+    case 'NotFound':
+      return error.details?.kind === 'namespaces'
+        ? 'create the tenant first, or choose a namespace with -n'
+        : undefined;
+    case 'TooManyRequests':
+    case 'ServiceUnavailable':
+    case 'Timeout':
+      return again;
+    case 'Conflict':
+      return 'it was changed meanwhile; try again';
+    case 'InsufficientStorage':
+      return 'the disk of the server is full';
+    default:
+      return undefined;
+  }
+}
+
+/** What oclif's parser throws for flags it cannot place. */
+function isUsage(error: unknown): error is Error {
+  return error instanceof Error && 'oclif' in error;
+}
+
+function usageText(error: Error): string {
+  const [first = ''] = error.message.replace(/\nSee more help with --help\s*$/, '').split('\n\n');
+  const text = first.replaceAll('\n', ' ').trim();
+  const flag = /^Nonexistent flags?: (.*)$/.exec(text);
+  return flag === null ? text : `there is no flag ${flag[1]}`;
+}

@@ -1,0 +1,28 @@
+import Apply from './commands/apply.ts';
+import Delete from './commands/delete.ts';
+import Describe from './commands/describe.ts';
+import Exec from './commands/exec.ts';
+import Get from './commands/get.ts';
+import ImagesBuild from './commands/images/build.ts';
+import Kubeconfig from './commands/kubeconfig.ts';
+import Logs from './commands/logs.ts';
+import Status from './commands/status.ts';
+import Up from './commands/up.ts';
+import Version from './commands/version.ts';
+import Wait from './commands/wait.ts';
+
+/** Every command there is. The modules hold flags only; what they do is imported when they run. */
+export const COMMANDS = {
+  apply: Apply,
+  delete: Delete,
+  describe: Describe,
+  exec: Exec,
+  get: Get,
+  'images:build': ImagesBuild,
+  kubeconfig: Kubeconfig,
+  logs: Logs,
+  status: Status,
+  up: Up,
+  version: Version,
+  wait: Wait,
+};

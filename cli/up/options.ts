@@ -1,0 +1,63 @@
+import { resolve } from 'node:path';
+import { Failure } from '../failure.ts';
+import type { Io } from '../io.ts';
+
+/** What `coppice up` was asked for, with defaults filled in. */
+export interface UpOptions {
+  /** Absolute. */
+  readonly home: string;
+  /** 0 is any free port. */
+  readonly port: number;
+  readonly driver: 'auto' | 'qemu' | 'sim';
+  /** Simulated hosts, as asked for. The other drivers have one host, this machine. */
+  readonly hosts: number | undefined;
+  readonly quickstart: boolean;
+  /** What simulated hosts do wrong, as written. */
+  readonly faults: string | undefined;
+}
+
+/** Resolves when the control plane has stopped. Throws a `Failure` when it cannot start; guests are left running either way. */
+export type RunUp = (options: UpOptions, io: Io, signal: AbortSignal) => Promise<void>;
+
+export const DEFAULT_PORT = 7799;
+
+/** Checks flags against each other and fills in the environment and defaults. */
+export function upOptions(
+  flags: {
+    readonly home: string;
+    readonly port: number | undefined;
+    readonly driver: string;
+    readonly hosts: number | undefined;
+    readonly noQuickstart: boolean;
+    readonly faults: string | undefined;
+  },
+  env: Readonly<Record<string, string | undefined>>,
+  cwd: string,
+): UpOptions {
+  const { driver } = flags;
+  if (driver === 'vz') {
+    throw new Failure('the vz driver runs macOS guests through a helper this version does not bring', {
+      hint: 'use --driver qemu for Linux guests, or --driver sim',
+    });
+  }
+  if (driver !== 'auto' && driver !== 'qemu' && driver !== 'sim') throw new Failure(`there is no driver "${driver}"`);
+  if (driver !== 'sim' && flags.hosts !== undefined && flags.hosts !== 1)
+    throw new Failure('--hosts is for simulated hosts', { hint: `add --driver sim` });
+  if (driver !== 'sim' && flags.faults !== undefined)
+    throw new Failure('--faults is for simulated hosts', { hint: `add --driver sim` });
+  return {
+    home: resolve(cwd, flags.home),
+    port: flags.port ?? portFrom(env.COPPICE_PORT),
+    driver,
+    hosts: flags.hosts,
+    quickstart: !flags.noQuickstart,
+    faults: flags.faults,
+  };
+}
+
+function portFrom(text: string | undefined): number {
+  if (text === undefined || text === '') return DEFAULT_PORT;
+  const port = Number(text);
+  if (!/^[0-9]+$/.test(text) || port > 65535) throw new Failure(`COPPICE_PORT is "${text}", which is not a port`);
+  return port;
+}

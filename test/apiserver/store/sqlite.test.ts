@@ -1,0 +1,18 @@
+import { describeStore } from './contract.ts';
+import { StoreHome } from './store-home.ts';
+
+describeStore({
+  name: 'sqlite',
+  histories: 8,
+  async open(options) {
+    const home = await StoreHome.make();
+    return {
+      store: await home.open(options),
+      async reopen() {
+        await home.close();
+        return home.open();
+      },
+      [Symbol.asyncDispose]: () => home[Symbol.asyncDispose](),
+    };
+  },
+});

@@ -1,0 +1,143 @@
+import { controllerIdentity } from '../../apiserver/auth/identity.ts';
+import type { ResourceClient } from '../../apiserver/client/client.ts';
+import type { ApiRequest, Transport } from '../../apiserver/client/transport.ts';
+import type { DutyName } from '../../controllers/duties.ts';
+import { Controllers } from '../../controllers/run.ts';
+import { rfc3339 } from '../../resources/ambient/clock.ts';
+import type { Logger } from '../../resources/ambient/log.ts';
+import { silentLogger } from '../../resources/ambient/log.ts';
+import { ManualClock } from '../../resources/ambient/manual-clock.ts';
+import { systemIds } from '../../resources/ambient/system-ids.ts';
+import { CoordinationLease } from '../../resources/kinds/coordination-lease.ts';
+import { Host } from '../../resources/kinds/host.ts';
+import { Image } from '../../resources/kinds/image.ts';
+import { Tenant } from '../../resources/kinds/tenant.ts';
+import { VM } from '../../resources/kinds/vm.ts';
+import type { Kind } from '../../resources/meta/define-kind.ts';
+import type { KubeObject } from '../../resources/meta/object.ts';
+import { resourceId } from '../../resources/meta/resource-id.ts';
+import { HOST_LEASE_NAMESPACE, hostLeaseName } from '../../resources/streams/control-messages.ts';
+import { aHost, anImage, aTenant, aVM, type HostWish } from './builders.ts';
+import { eventually } from './eventually.ts';
+import { startTestServer, type TestServer } from './server.ts';
+
+/** The real server in memory and the real controllers joined to it, with time under the test's control. */
+export class Fleet implements AsyncDisposable {
+  readonly clock: ManualClock;
+  readonly test: TestServer;
+  readonly errors: string[] = [];
+  /** Called before each request of a controller is sent. What it throws fails the request. */
+  onRequest: (identity: string, request: ApiRequest) => void = () => {};
+  /** Called when a controller's request was answered, before it learns of it. */
+  onAnswer: (identity: string, request: ApiRequest) => void = () => {};
+  #controllers: Controllers | undefined;
+
+  private constructor(test: TestServer, clock: ManualClock) {
+    this.test = test;
+    this.clock = clock;
+  }
+
+  static async start(): Promise<Fleet> {
+    const clock = new ManualClock();
+    return new Fleet(await startTestServer({ clock }), clock);
+  }
+
+  /** Starts these duties, or all. */
+  startControllers(...only: readonly DutyName[]): Controllers {
+    const log: Logger = {
+      ...silentLogger,
+      error: (message, fields) => this.errors.push(`${message} ${JSON.stringify(fields)}`),
+      child: () => log,
+    };
+    this.#controllers = new Controllers({
+      transportFor: (identity) => this.#transportFor(identity),
+      clock: this.clock,
+      ids: systemIds,
+      random: () => 0,
+      log,
+      ...(only.length === 0 ? {} : { only }),
+    });
+    return this.#controllers;
+  }
+
+  async stopControllers(): Promise<void> {
+    await this.#controllers?.[Symbol.asyncDispose]();
+    this.#controllers = undefined;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stopControllers();
+    await this.test[Symbol.asyncDispose]();
+  }
+
+  /** The operator's hands. */
+  resource<T extends KubeObject>(kind: Kind<T>, namespace?: string): ResourceClient<T> {
+    return this.test.client.resource<T>(kind, namespace);
+  }
+
+  all<T extends KubeObject>(kind: Kind<T>): readonly T[] {
+    const cache = this.test.server.parts.cache.resource(resourceId(kind));
+    return [...cache.sorted()].map((stored) => stored.object as T);
+  }
+
+  find<T extends KubeObject>(kind: Kind<T>, name: string, namespace?: string): T | undefined {
+    return this.all(kind).find((o) => o.metadata.name === name && o.metadata.namespace === namespace);
+  }
+
+  vm(name: string, namespace = 'red'): VM | undefined {
+    return this.find<VM>(VM, name, namespace);
+  }
+
+  eventually(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
+    return eventually(this.clock, `${what}; errors: ${this.errors.slice(-3).join(' | ')}`, holds);
+  }
+
+  /** A host as its nodelet would make it; connected, its driver working. Ready is for controllers to say, unless `ready` says it here. */
+  async addHost(wish: HostWish = {}): Promise<Host> {
+    const { metadata, spec, status } = aHost(wish);
+    const hosts = this.resource<Host>(Host);
+    const { name, labels = {} } = metadata;
+    await hosts.create({ apiVersion: 'coppice.dev/v1', kind: 'Host', metadata: { name, labels }, spec });
+    return hosts.patch(name, { status }, { subresource: 'status' });
+  }
+
+  /** What the server writes of a host's control socket. */
+  async heartbeat(host: string, holderIdentity: string | null = 'test'): Promise<void> {
+    const leases = this.resource<CoordinationLease>(CoordinationLease, HOST_LEASE_NAMESPACE);
+    const name = hostLeaseName(host);
+    const spec = { renewTime: rfc3339(this.clock.now()), ...(holderIdentity === null ? {} : { holderIdentity }) };
+    if (this.find<CoordinationLease>(CoordinationLease, name, HOST_LEASE_NAMESPACE) === undefined) {
+      await leases.create({ apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: { name }, spec });
+    } else {
+      await leases.patch(name, { spec: { ...spec, holderIdentity } });
+    }
+  }
+
+  async addTenant(name = 'red', spec: Tenant['spec'] = {}): Promise<Tenant> {
+    const { apiVersion, kind } = aTenant(name);
+    return this.resource<Tenant>(Tenant).create({ apiVersion, kind, metadata: { name }, spec });
+  }
+
+  async addImage(wish: Parameters<typeof anImage>[0] = {}): Promise<Image> {
+    const { metadata, status, ...rest } = anImage(wish);
+    const images = this.resource<Image>(Image);
+    const image = await images.create({ ...rest, metadata: { name: metadata.name } });
+    return status?.digest === undefined ? image : images.patch(metadata.name, { status }, { subresource: 'status' });
+  }
+
+  async addVM(name = 'web', spec: Partial<VM['spec']> = {}, namespace = 'red'): Promise<VM> {
+    const { apiVersion, kind, spec: given } = aVM({ name, namespace });
+    const { resolved: _, ...wished } = { ...given, ...spec };
+    return this.resource<VM>(VM, namespace).create({ apiVersion, kind, metadata: { name }, spec: wished });
+  }
+
+  #transportFor(identity: string): Transport {
+    const inner = this.test.server.transportFor(controllerIdentity(identity.slice('system:controller:'.length)));
+    return async (request) => {
+      this.onRequest(identity, request);
+      const response = await inner(request);
+      this.onAnswer(identity, request);
+      return response;
+    };
+  }
+}

@@ -1,0 +1,295 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { appendFile, mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import type { GuestSpec, ObservedGuest } from '../../../../nodelet/drivers/driver.ts';
+import { MAX_CONSOLE_BYTES } from '../../../../nodelet/drivers/qemu/console-log.ts';
+import { guestFiles } from '../../../../nodelet/drivers/qemu/guest-files.ts';
+import { procProcesses } from '../../../../nodelet/drivers/qemu/host-processes.ts';
+import type { QemuDriver } from '../../../../nodelet/drivers/qemu/qemu-driver.ts';
+import { lineLogger } from '../../../../resources/ambient/log.ts';
+import { eventually } from '../eventually.ts';
+import { QemuHost } from './qemu-host.ts';
+import { tinyLinux } from './tiny-linux.ts';
+
+const MIB = 1024 ** 2;
+const { signal } = new AbortController();
+const run = promisify(execFile);
+
+describe('guests in QEMU', function () {
+  this.timeout(60_000);
+  let image: { readonly imagesRoot: string; readonly digest: string };
+  let host: QemuHost;
+  let driver: QemuDriver;
+
+  before(async function () {
+    const made = await tinyLinux();
+    const missing = typeof made === 'string' ? made : await whyNoQemu(made.imagesRoot);
+    if (typeof made === 'string' || missing !== undefined) {
+      process.stdout.write(`    skipped: ${missing}\n`);
+      this.skip();
+    }
+    image = made;
+  });
+  beforeEach(async () => {
+    host = await QemuHost.make(image.imagesRoot);
+    driver = await host.open({ accelerator: 'tcg' });
+  });
+  afterEach(async () => {
+    await driver[Symbol.asyncDispose]();
+    await host[Symbol.asyncDispose]();
+  });
+
+  const create = async (changes: Partial<GuestSpec> = {}) => {
+    const spec: GuestSpec = {
+      id: 'g1',
+      label: 'demo/g1',
+      hostname: 'g1',
+      guestOS: 'linux',
+      image: { path: 'tiny-linux', digest: image.digest },
+      vcpus: 1,
+      memoryBytes: 128 * MIB,
+      diskBytes: 0,
+      epoch: 1,
+      ...changes,
+    };
+    await driver.create(spec, signal);
+  };
+  const seen = async (id = 'g1'): Promise<ObservedGuest> =>
+    (await driver.list(signal)).find((g) => g.id === id) ?? assert.fail(`guest ${id} is not listed`);
+  const until = (what: string, check: (guest: ObservedGuest) => boolean) =>
+    eventually(
+      what,
+      async () => {
+        const guest = await seen();
+        return check(guest) && guest;
+      },
+      30_000,
+    );
+  const shell = async (script: string): Promise<string> => {
+    const command = await driver.exec('g1', { command: ['sh', '-c', script], stdin: false }, signal);
+    let words = '';
+    for await (const bytes of command.stdout) words += Buffer.from(bytes).toString();
+    const { code } = await command.exit;
+    assert.equal(code, 0, `${script}: ${words}`);
+    return words;
+  };
+  const folder = () => join(host.root, 'guests/g1');
+
+  it('does not run commands before the agent answers, and says why', async () => {
+    await create();
+    await driver.start('g1', signal);
+    await assert.rejects(driver.exec('g1', { command: ['true'], stdin: false }, signal), {
+      reason: 'AgentUnavailable',
+      message: 'guest demo/g1: its guest agent does not answer',
+    });
+  });
+
+  it('gives a guest a disk, asks it to shut down before it ends it, and keeps disk and console over a restart', async () => {
+    await create({ diskBytes: 64 * MIB });
+    await driver.start('g1', signal);
+    await until('agent answers', (guest) => guest.agentReady === true);
+    assert.equal(await shell('cat /sys/block/vda/size'), `${(64 * MIB) / 512}\n`);
+    await shell('printf marked > /dev/vda; sync');
+    await driver.stop('g1', { graceMs: 20_000 }, signal);
+    assert.equal((await seen()).stopReason, 'Requested');
+    const log = join(folder(), 'console.log');
+    assert.match(await readFile(log, 'utf8'), /Power down/);
+
+    await driver.start('g1', signal);
+    await until('agent answers', (guest) => guest.agentReady === true);
+    assert.equal(await shell('head -c 6 /dev/vda'), 'marked');
+
+    await appendFile(log, 'x'.repeat(MAX_CONSOLE_BYTES));
+    await eventually('the log was cut', async () => (await stat(log)).size < MAX_CONSOLE_BYTES);
+    await shell('echo after >/dev/console');
+    await eventually('the guest goes on writing', async () => (await readFile(log, 'utf8')).includes('after'));
+    assert.equal((await readFile(log)).includes(0), false);
+    assert.match(await readFile(`${log}.1`, 'utf8'), /Power down/);
+  });
+
+  it('tells that a guest powered itself off while nobody looked', async () => {
+    await create();
+    await driver.start('g1', signal);
+    await until('agent answers', (guest) => guest.agentReady === true);
+    await shell('(sleep 0.3; poweroff -f) </dev/null >/dev/null 2>&1 &');
+    const pid = await host.pid('g1');
+    await driver[Symbol.asyncDispose]();
+    await eventually('the guest powered off', async () =>
+      /Power down/.test(await readFile(join(folder(), 'console.log'), 'utf8')),
+    );
+    assert.equal(await host.pid('g1'), pid, 'QEMU waits to be asked');
+    driver = await host.open({ accelerator: 'tcg' });
+    const guest = await until('off', (g) => g.power === 'Off');
+    assert.equal(guest.stopReason, 'GuestShutdown');
+    assert.equal(await host.pid('g1'), undefined);
+  });
+
+  it('tells a restart or panic of the guest with the end of its console', async () => {
+    await create();
+    await driver.start('g1', signal);
+    await until('agent answers', (guest) => guest.agentReady === true);
+    await shell('(sleep 0.1; reboot -f) </dev/null >/dev/null 2>&1 &');
+    const guest = await until('off', (g) => g.power === 'Off');
+    assert.match(guest.message ?? '', /restarted or panicked \(guest-reset\)/);
+  });
+
+  it('adopts a guest whose state was lost, by its pidfile, and does not start it twice', async () => {
+    await create();
+    await driver.start('g1', signal);
+    const pid = await host.pid('g1');
+    await driver[Symbol.asyncDispose]();
+    await rm(join(folder(), 'state.json'));
+    driver = await host.open({ accelerator: 'tcg' });
+    await driver.start('g1', signal);
+    assert.equal((await seen()).power, 'Running');
+    assert.equal(await host.pid('g1'), pid);
+  });
+
+  it('lets a guest go on that was started but not yet told to', async () => {
+    await create();
+    await driver.start('g1', signal);
+    await driver[Symbol.asyncDispose]();
+    const state = JSON.parse(await readFile(join(folder(), 'state.json'), 'utf8'));
+    await writeFile(join(folder(), 'state.json'), JSON.stringify({ ...state, phase: 'Starting' }));
+    driver = await host.open({ accelerator: 'tcg' });
+    assert.equal((await seen()).power, 'Starting');
+    await driver.start('g1', signal);
+    assert.equal((await seen()).power, 'Running');
+  });
+
+  it('lists a guest as running while another program has its monitor, and comes back to it', async () => {
+    await create();
+    await driver.start('g1', signal);
+    await driver[Symbol.asyncDispose]();
+    const other = connect(join(folder(), 'qmp.sock'));
+    await new Promise<void>((resolve) => other.once('data', () => resolve()));
+    try {
+      driver = await host.open({ accelerator: 'tcg' });
+      assert.equal((await seen()).power, 'Running');
+    } finally {
+      other.destroy();
+    }
+    await driver.pause('g1', signal);
+    assert.equal((await seen()).power, 'Paused');
+  });
+
+  it('knows that a guest of before a host reboot does not run, even if its pid does', async () => {
+    await create();
+    await driver.start('g1', signal);
+    await host.kill('g1');
+    await driver[Symbol.asyncDispose]();
+    const state = JSON.parse(await readFile(join(folder(), 'state.json'), 'utf8'));
+    await writeFile(join(folder(), 'state.json'), JSON.stringify({ ...state, phase: 'Running', pid: process.pid }));
+    const processes = { ...procProcesses('/proc'), bootId: async () => 'another boot' };
+    driver = await host.open({ accelerator: 'tcg', processes });
+    const guest = await seen();
+    assert.equal(guest.power, 'Off');
+    if (state.phase === 'Running') assert.equal(guest.stopReason, 'HostRebooted');
+  });
+
+  it('says why QEMU refused to start a guest, on the guest too', async () => {
+    await create({ diskBytes: MIB });
+    await writeFile(join(folder(), 'disk.qcow2'), 'this is no disk'.repeat(100));
+    await assert.rejects(driver.start('g1', signal), {
+      reason: 'Invalid',
+      message: /did not start: its disk is not readable/,
+    });
+    const guest = await seen();
+    assert.equal(guest.power, 'Off');
+    assert.equal(guest.stopReason, 'StartFailed');
+    assert.match(guest.message ?? '', /disk is not readable/);
+  });
+
+  it('leaves folders that are no guests alone, and reports each once', async () => {
+    const said: string[] = [];
+    await driver[Symbol.asyncDispose]();
+    await mkdir(join(host.root, 'guests/stranger'));
+    await mkdir(join(host.root, 'guests/half.creating'));
+    driver = await host.open({
+      accelerator: 'tcg',
+      log: lineLogger(
+        (line) => said.push(line),
+        () => 0,
+      ),
+    });
+    assert.deepEqual(await driver.list(signal), []);
+    await driver.list(signal);
+    assert.equal(said.filter((line) => line.includes('guests/stranger')).length, 1);
+    assert.ok((await stat(join(host.root, 'guests/stranger'))).isDirectory());
+    await assert.rejects(stat(join(host.root, 'guests/half.creating')), { code: 'ENOENT' });
+  });
+
+  it('refuses ids and image paths that lead elsewhere', async () => {
+    await assert.rejects(create({ id: '../g1' }), { reason: 'Invalid' });
+    await assert.rejects(create({ image: { path: '../g1', digest: '' } }), { reason: 'Invalid' });
+    await assert.rejects(create({ guestOS: 'macos' }), { reason: 'Unsupported' });
+  });
+
+  it('runs under a long path', async () => {
+    await driver[Symbol.asyncDispose]();
+    const root = join(host.root, 'x'.repeat(90));
+    const long = guestFiles(join(root, 'guests/g1'), { root: tmpdir(), userId: process.getuid?.() ?? 0 });
+    driver = await host.open({ accelerator: 'tcg', root });
+    await create();
+    await driver.start('g1', signal);
+    const argv = (await run('ps', ['-ww', '-eo', 'args'])).stdout;
+    assert.ok(argv.includes(long.pidfile));
+    assert.ok((await stat(long.qmpSocket)).isSocket());
+    await driver.remove('g1', signal);
+    await assert.rejects(stat(long.socketDir), { code: 'ENOENT' });
+  });
+
+  it('reports a full disk of the host, and lets the guest go on when there is space', async function () {
+    const small = join(host.root, 'small');
+    await mkdir(small);
+    const mounted = await run('mount', ['-t', 'tmpfs', '-o', 'size=200m', 'tmpfs', small]).then(
+      () => true,
+      () => false,
+    );
+    if (!mounted) {
+      process.stdout.write('      skipped: no small file system can be mounted here\n');
+      this.skip();
+    }
+    try {
+      await driver[Symbol.asyncDispose]();
+      driver = await host.open({ accelerator: 'tcg', root: small });
+      await create({ diskBytes: 128 * MIB });
+      await driver.start('g1', signal);
+      await until('agent answers', (guest) => guest.agentReady === true);
+      await writeFile(join(small, 'filler'), new Uint8Array(195 * MIB));
+      await shell(
+        '(dd if=/dev/zero of=/dev/vda bs=1M count=16; sync; echo written >/dev/console) </dev/null >/dev/null 2>&1 &',
+      );
+      const full = await until('the problem is reported', (guest) => guest.problem !== undefined);
+      assert.equal(full.problem?.reason, 'DiskFull');
+      assert.equal(full.power, 'Running');
+      // A driver that comes later finds it out, too.
+      await driver[Symbol.asyncDispose]();
+      driver = await host.open({ accelerator: 'tcg', root: small });
+      assert.equal((await seen()).problem?.reason, 'DiskFull');
+      await rm(join(small, 'filler'));
+      await until('the guest goes on', (guest) => guest.problem === undefined);
+      await eventually('the write is done', async () =>
+        /written/.test(await readFile(join(small, 'guests/g1/console.log'), 'utf8')),
+      );
+    } finally {
+      await driver.remove('g1', signal);
+      await driver[Symbol.asyncDispose]();
+      await run('umount', ['-l', small]);
+    }
+  });
+
+  async function whyNoQemu(imagesRoot: string): Promise<string | undefined> {
+    await using probe = await QemuHost.make(imagesRoot);
+    try {
+      await using _ = await probe.open({ accelerator: 'tcg' });
+      return undefined;
+    } catch (error) {
+      return error instanceof Error ? error.message : String(error);
+    }
+  }
+});

@@ -1,0 +1,22 @@
+import { join } from 'node:path';
+import { buildTinyLinux } from '../../../../nodelet/images/build-tiny-linux.ts';
+
+const packageRoot = join(import.meta.dirname, '../../../..');
+const cache = join(packageRoot, 'node_modules/.cache/coppice');
+
+/** The tiny Linux image, built once and kept between runs; or a sentence on why it cannot be had. */
+export async function tinyLinux(): Promise<{ readonly imagesRoot: string; readonly digest: string } | string> {
+  const imagesRoot = join(cache, 'images');
+  try {
+    const options = {
+      outDir: join(imagesRoot, 'tiny-linux'),
+      cacheDir: join(cache, 'packages'),
+      packageRoot,
+      report: () => {},
+    };
+    const image = await buildTinyLinux(options, new AbortController().signal);
+    return { imagesRoot, digest: image.facts.digest };
+  } catch (error) {
+    return `the tiny-linux image cannot be built: ${error instanceof Error ? error.message : String(error)}`;
+  }
+}
