@@ -13,6 +13,8 @@ describe('control connection', () => {
   let done: Promise<void>;
   let dials: [string, StreamRequest][];
   let losses: number;
+  /** What the last loss was answered with. */
+  let againInMs: number;
 
   beforeEach(async () => {
     server = await StreamServer.listen();
@@ -36,7 +38,9 @@ describe('control connection', () => {
         random: () => random,
         log: lineLogger(
           (line) => {
-            if (line.includes('control socket lost')) losses += 1;
+            if (!line.includes('control socket lost')) return;
+            losses += 1;
+            againInMs = Number(/againInMs=(\d+)/.exec(line)?.[1]);
           },
           () => clock.now(),
         ),
@@ -87,6 +91,7 @@ describe('control connection', () => {
     for (const delayMs of [500, 1000, 2000, 4000, 8000, 16_000, 30_000, 30_000]) {
       tries += 1;
       await waits(tries);
+      assert.equal(againInMs, delayMs);
       const before = server.paths.length;
       await clock.advance(delayMs - 1);
       assert.equal(server.paths.length, before);
