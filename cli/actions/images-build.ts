@@ -19,13 +19,6 @@ export interface ImagesBuildOptions {
 /** The images there is a recipe for, and the manifest that puts each in the catalog. */
 const MANIFESTS: Readonly<Record<string, string>> = { 'tiny-linux': 'manifests/quickstart/image.yaml' };
 
-interface Recipes {
-  buildTinyLinux(
-    options: { outDir: string; cacheDir: string; packageRoot: string; report(step: string): void },
-    signal: AbortSignal,
-  ): Promise<{ readonly built: boolean }>;
-}
-
 /** Builds the image into the images folder of a home, and adds it to the catalog when it is not in it. */
 export async function buildImage(io: Io, target: Target, options: ImagesBuildOptions): Promise<void> {
   const [name, extra] = options.words;
@@ -36,8 +29,7 @@ export async function buildImage(io: Io, target: Target, options: ImagesBuildOpt
     throw new Failure(`there is no recipe for an image "${name}"`, { hint: `there is ${known}` });
   const home = resolve(io.cwd, coppiceHome(io, options.home));
   const outDir = join(home, 'images', name);
-  // @ts-expect-error TS2307: this line goes when the nodelet's images are in the tree.
-  const recipes: Recipes = await import('../../nodelet/images/build-tiny-linux.ts');
+  const recipes = await import('../../nodelet/images/build-tiny-linux.ts');
   const { built } = await recipes.buildTinyLinux(
     { outDir, cacheDir: join(home, 'cache', 'packages'), packageRoot: packageRoot(), report: (step) => warn(io, step) },
     io.signal,
