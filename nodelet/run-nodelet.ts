@@ -1,5 +1,6 @@
 import { arch, platform } from 'node:os';
 import type { Driver } from './drivers/driver.ts';
+import { orAborted } from './drivers/or-aborted.ts';
 import { Nodelet, type NodeletOptions } from './nodelet.ts';
 import { keepControlConnection } from './streams/control-connection.ts';
 import { Dialback } from './streams/dialback.ts';
@@ -53,16 +54,6 @@ async function serveStreams(nodelet: Nodelet, options: RunNodeletOptions, signal
     signal,
   );
   await dialback.drained();
-}
-
-/** What the promise answers; rejects with the signal's reason if that aborts first. */
-function orAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const onAbort = () => reject(signal.reason);
-    if (signal.aborted) onAbort();
-    else signal.addEventListener('abort', onAbort, { once: true });
-    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
-  });
 }
 
 /** Simulated hosts are Macs wherever they are simulated. */
