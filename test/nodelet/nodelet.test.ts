@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { access } from 'node:fs/promises';
 import { join } from 'node:path';
+import { DriverError } from '../../nodelet/drivers/driver.ts';
 import { findCondition } from '../../resources/meta/condition.ts';
 import { NodeletWorld } from './nodelet-world.ts';
 
@@ -96,6 +97,39 @@ describe('nodelet', () => {
       await world.untilPhase('a', 'Pending', 'ImageNotFound');
       world.anImage('other');
       await world.untilReady('a');
+    });
+
+    it('admitted with another content of its image than lies here waits, and says so', async () => {
+      await world.aVM('a', { resolved: { digest: 'sha256:other', guestOS: 'linux', vcpus: 1, memory: '1Gi' } });
+      await world.start();
+      const vm = await world.untilPhase('a', 'Pending', 'ImageMissing');
+      assert.match(findCondition(vm, 'Ready')?.message ?? '', /not sha256:other/);
+      await world.quiet();
+      assert.equal(world.guests.size, 0);
+    });
+
+    it('that cannot be paused here runs on, and says so', async () => {
+      await running('a');
+      let tries = 0;
+      world.driver.pause = async () => {
+        tries += 1;
+        throw new DriverError('Unsupported', 'this driver cannot pause');
+      };
+      world.set('a', { power: 'Paused' });
+      await world.untilPhase('a', 'Running', 'Unsupported');
+      await world.quiet();
+      assert.equal(tries, 1);
+      world.set('a', { power: 'Running' });
+      await world.untilReady('a');
+    });
+
+    it('whose guest cannot be stopped is tried again and again, and says why', async () => {
+      await running('a');
+      await world.driver.inject([{ kind: 'fail-next', operation: 'stop', times: 8 }]);
+      world.set('a', { power: 'Stopped' });
+      const vm = await world.untilPhase('a', 'Running', 'StopFailed');
+      assert.match(findCondition(vm, 'Ready')?.message ?? '', /told to fail this stop; tried/);
+      await world.untilPhase('a', 'Stopped', 'Stopped');
     });
 
     it('that is larger than what is left is refused, and starts once there is room', async () => {

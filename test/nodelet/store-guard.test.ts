@@ -76,12 +76,14 @@ describe('store guard', () => {
     assert.equal(await trusts(open()), true);
   });
 
-  it('decides nothing on a file it cannot read, and says what to do', async () => {
+  it('distrusts any store while its file cannot be understood, and says what to do', async () => {
     await open().check(signal);
-    await writeFile(file(), '{"uid":');
-    await assert.rejects(open().check(signal), /store.json is not JSON; remove it/);
-    await writeFile(file(), '{}');
-    await assert.rejects(open().check(signal), /holds no uid and revision; remove it/);
+    for (const text of ['{"uid":', '{}', '[]']) {
+      await writeFile(file(), text);
+      const trust = await open().check(signal);
+      assert.ok(!trust.trusted && /store.json holds no uid and revision; remove it/.test(trust.message));
+      assert.equal(await readFile(file(), 'utf8'), text);
+    }
   });
 
   it('decides nothing when the server cannot be asked', async () => {
