@@ -30,7 +30,7 @@ describe('histories of a nodelet', () => {
         await history.rest();
         history.check();
       }),
-      { numRuns: 40 },
+      { numRuns: 25 },
     );
   }).timeout(30_000);
 });

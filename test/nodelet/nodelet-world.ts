@@ -205,6 +205,14 @@ export class NodeletWorld implements AsyncDisposable {
     return vm !== undefined && findCondition(vm, 'Ready')?.status === 'True';
   }
 
+  /** A VM that runs here, on a nodelet that has told of its host. */
+  async running(name: string, spec: Partial<VM['spec']> = {}): Promise<VM> {
+    await this.aVM(name, spec);
+    if (this.nodelet === undefined) await this.start();
+    await this.until('the host is told of', () => this.host()?.status?.capacity);
+    return this.untilReady(name);
+  }
+
   async untilReady(name: string): Promise<VM> {
     return this.until(`${name} is ready`, () => this.isReady(name) && this.vm(name));
   }
