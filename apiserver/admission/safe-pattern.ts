@@ -8,12 +8,15 @@ export interface SafePattern {
   find(text: string): string | undefined;
   /** Every match, left to right. */
   findAll(text: string): string[];
+  /** The pattern itself: ajv tells patterns apart by this. */
+  toString(): string;
 }
 
 /** Throws with the reason when the pattern does not compile. */
 export function compilePattern(pattern: string): SafePattern {
   const compiled = RE2JS.compile(pattern);
   return {
+    toString: () => pattern,
     test: (text) => compiled.matcher(text).find(),
     find: (text) => {
       const matcher = compiled.matcher(text);

@@ -17,9 +17,11 @@ export type AuthorizationTable = Readonly<Record<string, Readonly<Partial<Record
 const OPERATOR: Allowed = ['operator'];
 const READERS: Allowed = ['operator', 'controllers'];
 const EVERYONE: Allowed = ['operator', 'controllers', 'host'];
+/** Garbage takes owner references and its own finalizers off, of whatever kind, when owners are deleted with Orphan or Foreground. */
+const CASCADE: Allowed = ['operator', 'controller:garbage'];
 
 /** Reads by operator and controllers; writes by the operator; more where a row adds it. */
-const operated = { get: READERS, list: READERS, watch: READERS, create: OPERATOR, update: OPERATOR, patch: OPERATOR };
+const operated = { get: READERS, list: READERS, watch: READERS, create: OPERATOR, update: OPERATOR, patch: CASCADE };
 const removable = { delete: OPERATOR, deletecollection: OPERATOR };
 
 export const AUTHORIZATION: AuthorizationTable = {
@@ -28,7 +30,7 @@ export const AUTHORIZATION: AuthorizationTable = {
     delete: OPERATOR,
     deletecollection: OPERATOR,
     update: ['operator', 'controller:tenant'],
-    patch: ['operator', 'controller:tenant'],
+    patch: ['operator', 'controller:tenant', 'controller:garbage'],
   },
   'coppice.dev/tenants/status': status('tenant'),
 
@@ -60,7 +62,7 @@ export const AUTHORIZATION: AuthorizationTable = {
     list: EVERYONE,
     watch: EVERYONE,
     update: ['operator', 'host', 'controller:placement', 'controller:vm-lifecycle'],
-    patch: ['operator', 'host', 'controller:placement', 'controller:vm-lifecycle'],
+    patch: ['operator', 'host', 'controller:placement', 'controller:vm-lifecycle', 'controller:garbage'],
     delete: ['operator', 'controller:vm-lifecycle', 'controller:tenant', 'controller:garbage'],
     deletecollection: OPERATOR,
   },

@@ -2,7 +2,6 @@ import * as Flags from '@oclif/core/flags';
 import { CoppiceCommand, words } from '../coppice-command.ts';
 import { usage } from '../failure.ts';
 import { coppiceHome } from '../io.ts';
-import type { RunUp } from '../up/options.ts';
 import { upOptions } from '../up/options.ts';
 
 export default class Up extends CoppiceCommand {
@@ -48,8 +47,7 @@ export default class Up extends CoppiceCommand {
       this.io.env,
       this.io.cwd,
     );
-    // @ts-expect-error TS2307: this line goes when the control plane is put together.
-    const { runUp }: { runUp: RunUp } = await import('../up/up.ts');
+    const { runUp } = await import('../up/up.ts');
     await runUp(options, this.io, this.io.signal);
   }
 }

@@ -13,6 +13,12 @@ interface Followed {
   readonly unsubscribe: () => void;
 }
 
+/** An object and where it is kept. */
+export interface Found {
+  readonly ref: ResourceRef;
+  readonly object: KubeObject;
+}
+
 /** Every resource the server has, followed for who owns whom. Holds only identities of objects that nobody else reads whole. */
 export class OwnedObjects {
   readonly #informers: Informers;
@@ -51,11 +57,18 @@ export class OwnedObjects {
   }
 
   /** The object of a key that `watch` enqueued. */
-  find(key: string): { readonly ref: ResourceRef; readonly object: KubeObject } | undefined {
+  find(key: string): Found | undefined {
     const [id = '', objectPart = ''] = splitOnce(key, ' ');
     const followed = this.#followed.get(id);
     const object = followed?.cache.get(objectPart);
     return followed === undefined || object === undefined ? undefined : { ref: followed.ref, object };
+  }
+
+  /** Everything that names this uid as an owner. */
+  dependents(uid: string): readonly Found[] {
+    return [...this.#followed.values()].flatMap(({ ref, byOwner }) =>
+      byOwner.get(uid).map((object) => ({ ref, object })),
+    );
   }
 
   /** Where an owner is found, and the cached object there; undefined when no such kind is served. */
@@ -77,7 +90,7 @@ export class OwnedObjects {
     const wake = ({ before, after }: Change<KubeObject>) => {
       if (before !== undefined && before.metadata.uid !== after?.metadata.uid)
         this.#wakeDependents(before.metadata.uid);
-      if (after?.metadata.ownerReferences?.length) this.#enqueue(`${id} ${objectKey(after.metadata)}`);
+      if (after !== undefined && concernsUs(after)) this.#enqueue(`${id} ${objectKey(after.metadata)}`);
     };
     this.#followed.set(id, { ref, cache, byOwner, unsubscribe: cache.subscribe(wake) });
     for (const after of cache.list()) wake({ key: objectKey(after.metadata), before: undefined, after });
@@ -88,6 +101,12 @@ export class OwnedObjects {
       for (const dependent of byOwner.get(uid)) this.#enqueue(`${id} ${objectKey(dependent.metadata)}`);
     }
   }
+}
+
+/** It has owners, or is being deleted and held. */
+function concernsUs({ metadata }: KubeObject): boolean {
+  const held = metadata.deletionTimestamp !== undefined && (metadata.finalizers ?? []).length > 0;
+  return held || (metadata.ownerReferences ?? []).length > 0;
 }
 
 /** The group in `group/version`; empty for the core's `v1`. */
@@ -101,9 +120,9 @@ function splitOnce(text: string, by: string): readonly string[] {
   return at < 0 ? [text] : [text.slice(0, at), text.slice(at + by.length)];
 }
 
-/** What garbage needs of an object: who it is, who owns it, and when it last happened if it is an Event. */
+/** What garbage needs of an object: who it is, who owns it, what holds it, and when it last happened if it is an Event. */
 export function trim(object: KubeObject): KubeObject {
   const { apiVersion, kind, metadata, lastTimestamp, eventTime, firstTimestamp } = object;
-  const { labels: _, annotations: __, finalizers: ___, ...identity } = metadata;
+  const { labels: _, annotations: __, ...identity } = metadata;
   return { apiVersion, kind, metadata: identity, lastTimestamp, eventTime, firstTimestamp };
 }

@@ -10,6 +10,7 @@ import type { Outcome } from '../runtime/duty.ts';
 import { InFlight } from '../runtime/in-flight.ts';
 import { emptyNamespace } from '../runtime/namespace-contents.ts';
 import { deleteThis, orGone } from '../runtime/write.ts';
+import { cascade, cascadeOf } from './cascade.ts';
 import { eventLeftMs, isEnding, type OwnerState, ownedVerdict } from './decide.ts';
 import type { OwnedObjects } from './owned-objects.ts';
 
@@ -42,10 +43,13 @@ export async function reconcile(key: string, deps: GarbageDeps, signal: AbortSig
   return collect(key, deps, signal);
 }
 
-/** Deletes an object all of whose owners are gone. */
+/** Deletes an object all of whose owners are gone, and lets go one that waits for its dependents. */
 async function collect(key: string, deps: GarbageDeps, signal: AbortSignal): Promise<Outcome> {
   const found = deps.owned.find(key);
-  if (found === undefined || found.object.metadata.deletionTimestamp !== undefined) return {};
+  if (found === undefined) return {};
+  const wish = cascadeOf(found.object);
+  if (wish !== undefined) return cascade(wish, found, deps, signal);
+  if (found.object.metadata.deletionTimestamp !== undefined) return {};
   const { ref, object } = found;
   const states: OwnerState[] = [];
   for (const reference of object.metadata.ownerReferences ?? []) {

@@ -40,7 +40,7 @@ export function decide(vm: VM, world: WorldView, hosts: readonly Host[], startAt
 
   const wish: Wish = { vm: wanted, resolved };
   const explanation = new Explanation(wish, hosts.length);
-  const best = bestOf(fittingHosts(wish, world, hosts, startAt, explanation), vm, world);
+  const best = bestOf(fittingHosts(wish, world, hosts, startAt, explanation), world);
   if (best === undefined) return { kind: 'wait', ...explanation.told() };
   return { kind: 'bind', host: best.metadata.name, epoch: (vm.spec.epoch ?? 0) + 1, resolved };
 }
@@ -69,12 +69,10 @@ function fittingHosts(
   return fitting;
 }
 
-function bestOf(fitting: readonly Host[], vm: VM, world: WorldView): Host | undefined {
-  const rank = (host: Host) => ({ host, leased: isLeasedBy(host, vm) ? 0 : 1, free: freeMemory(host, world) });
+function bestOf(fitting: readonly Host[], world: WorldView): Host | undefined {
   return fitting
-    .map(rank)
-    .sort((a, b) => a.leased - b.leased || a.free - b.free || (a.host.metadata.name < b.host.metadata.name ? -1 : 1))[0]
-    ?.host;
+    .map((host) => ({ host, free: freeMemory(host, world) }))
+    .sort((a, b) => a.free - b.free || (a.host.metadata.name < b.host.metadata.name ? -1 : 1))[0]?.host;
 }
 
 function isLeasedBy(host: Host, vm: VM): boolean {

@@ -93,21 +93,26 @@ class RunningDuty implements AsyncDisposable {
   async #run(signal: AbortSignal): Promise<void> {
     try {
       await Promise.all(this.#duty.watches.map((watch) => watch.whenSynced(signal)));
-      this.#state = 'running';
-      await Promise.all(Array.from({ length: this.#duty.workers }, () => this.#worker(signal)));
     } catch (error) {
-      if (!signal.aborted) throw error;
+      if (signal.aborted) return;
+      throw error;
     }
+    this.#state = 'running';
+    // No worker rejects because of the signal, so this waits for the last one to let go.
+    await Promise.all(Array.from({ length: this.#duty.workers }, () => this.#worker(signal)));
   }
 
   async #worker(signal: AbortSignal): Promise<void> {
-    while (!signal.aborted) {
-      const key = await this.#queue.take(signal);
+    for (;;) {
+      const key = await this.#queue.take(signal).catch((error: unknown) => {
+        if (signal.aborted) return undefined;
+        throw error;
+      });
+      if (key === undefined) return;
       try {
         this.#settle(key, await this.#attempt(key, signal));
       } catch (error) {
-        if (signal.aborted) return;
-        this.#failed(key, error);
+        if (!signal.aborted) this.#failed(key, error);
       } finally {
         this.#queue.done(key);
       }

@@ -53,10 +53,14 @@ function sizeOf(vm: VM, image: Image): { vcpus: number; memory: string; disk?: s
   };
 }
 
-/** Admission of a VM: its guestID and finalizer from the start, and what it resolves to as soon as that is known; then never again. */
+/**
+ * Admission of a VM: its guestID and finalizer from the start, and what it resolves to at creation, or else when it is bound; then never again.
+ * Any other write leaves a VM that waits as it is: it must not come to hold quota, or be refused for it, because somebody set a label.
+ */
 export function admitVM(draft: VM, previous: VM | undefined, { world }: AdmissionContext): VM {
   const spec = { ...draft.spec, guestID: draft.spec.guestID ?? draft.metadata.uid };
-  if (spec.resolved === undefined && draft.metadata.deletionTimestamp === undefined) {
+  const admits = previous === undefined || draft.spec.hostName !== undefined;
+  if (admits && spec.resolved === undefined && draft.metadata.deletionTimestamp === undefined) {
     const resolved = resolveVM(draft, world);
     if ('digest' in resolved) spec.resolved = resolved;
   }

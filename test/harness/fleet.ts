@@ -88,8 +88,12 @@ export class Fleet implements AsyncDisposable {
     return this.find<VM>(VM, name, namespace);
   }
 
-  eventually(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
-    return eventually(this.clock, `${what}; errors: ${this.errors.slice(-3).join(' | ')}`, holds);
+  async eventually(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
+    try {
+      await eventually(this.clock, what, holds);
+    } catch (error) {
+      throw new Error(`${String(error)}; last errors: ${this.errors.slice(-3).join(' | ')}`, { cause: error });
+    }
   }
 
   /** A host as its nodelet would make it; connected, its driver working. Ready is for controllers to say, unless `ready` says it here. */

@@ -202,6 +202,16 @@ describe('a schema', () => {
     fc.assert(check, { numRuns: 10 });
   });
 
+  it('holds each field to its own pattern', () => {
+    const text = (pattern: string): Schema => ({ type: 'string', pattern });
+    const judge = compileSchemaCheck({ type: 'object', properties: { a: text('^a$'), b: text('^b$') } });
+    assert.deepEqual(judge({ a: 'a', b: 'b' }), []);
+    assert.deepEqual(
+      judge({ a: 'b', b: 'a' }).map((cause) => cause.field),
+      ['a', 'b'],
+    );
+  });
+
   it('whose pattern does not compile is refused with the place', () => {
     const schema: Schema = {
       type: 'object',

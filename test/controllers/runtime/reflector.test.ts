@@ -77,14 +77,18 @@ describe('the reflector', () => {
     await using it = await aSetup();
     await it.addMany(600);
     let broken = 0;
+    let removed: Promise<unknown> = Promise.resolve();
     const sizes = new Set<number>();
     it.cache.subscribe(() => sizes.add(it.cache.size));
     it.wire.answer = (request) => {
       if (!request.path.includes('continue=') || broken++ > 0) return undefined;
+      removed = it.remove('l-0');
       throw new Error('connection reset');
     };
     await it.synced();
-    assert.deepEqual([...sizes], [600]);
+    await removed;
+    assert.deepEqual([...sizes], [599]);
+    assert.equal(it.cache.get(`${NS}/l-0`), undefined);
     assert.equal(it.lists().length, 4);
     assert.match(it.reflector.health.lastError?.message ?? '', /connection reset/);
   });

@@ -1,0 +1,71 @@
+import type { ApiClient } from '../../apiserver/client/client.ts';
+import type { ResourceRef } from '../../resources/meta/define-kind.ts';
+import type { KubeObject } from '../../resources/meta/object.ts';
+import type { Outcome } from '../runtime/duty.ts';
+import { finalizerStage, releaseFinalizer } from '../runtime/finalizer.ts';
+import { InFlight } from '../runtime/in-flight.ts';
+import { deleteThis, orGone } from '../runtime/write.ts';
+import type { Found, OwnedObjects } from './owned-objects.ts';
+
+/** Set by the server on an object that is deleted with propagation Orphan or Foreground (k8s.io/apimachinery, finalizers of that name). */
+export const ORPHAN_FINALIZER = 'orphan';
+export const FOREGROUND_FINALIZER = 'foregroundDeletion';
+
+const WRITES_AT_ONCE = 8;
+const DEPENDENTS_AGAIN_MS = 1_000;
+
+export type Cascade = 'orphan' | 'foreground';
+
+/** How an object that is being deleted wants its dependents treated before it goes; undefined when it is held by nothing of ours. */
+export function cascadeOf(object: KubeObject): Cascade | undefined {
+  if (finalizerStage(object, ORPHAN_FINALIZER) === 'cleanup') return 'orphan';
+  if (finalizerStage(object, FOREGROUND_FINALIZER) === 'cleanup') return 'foreground';
+  return undefined;
+}
+
+export interface CascadeDeps {
+  readonly client: ApiClient;
+  readonly owned: OwnedObjects;
+}
+
+/** Does to the dependents what the owner's deletion asked for, then lets the owner go. */
+export async function cascade(
+  wish: Cascade,
+  { ref, object }: Found,
+  { client, owned }: CascadeDeps,
+  signal: AbortSignal,
+): Promise<Outcome> {
+  const dependents = owned.dependents(object.metadata.uid);
+  const writes = new InFlight(WRITES_AT_ONCE);
+  for (const dependent of dependents) {
+    if (wish === 'orphan') await writes.start(() => disown(client, dependent, object.metadata.uid, signal));
+    else if (dependent.object.metadata.deletionTimestamp === undefined) {
+      await writes.start(() => deleteThis(resourceOf(client, dependent), dependent.object, signal));
+    }
+  }
+  await writes.finish();
+  // Dependents that do not block their owner may go after it.
+  if (wish === 'foreground' && dependents.some((dependent) => blocks(dependent.object, object.metadata.uid))) {
+    return { requeueAfterMs: DEPENDENTS_AGAIN_MS };
+  }
+  const finalizer = wish === 'orphan' ? ORPHAN_FINALIZER : FOREGROUND_FINALIZER;
+  await releaseFinalizer(resourceOf(client, { ref, object }), object, finalizer, signal);
+  return {};
+}
+
+function blocks(dependent: KubeObject, ownerUid: string): boolean {
+  return (dependent.metadata.ownerReferences ?? []).some(
+    ({ uid, blockOwnerDeletion }) => uid === ownerUid && blockOwnerDeletion === true,
+  );
+}
+
+async function disown(client: ApiClient, dependent: Found, ownerUid: string, signal: AbortSignal): Promise<void> {
+  const { name, resourceVersion, ownerReferences = [] } = dependent.object.metadata;
+  const kept = ownerReferences.filter(({ uid }) => uid !== ownerUid);
+  const metadata = { resourceVersion, ownerReferences: kept };
+  await orGone(resourceOf(client, dependent).patch(name, { metadata }, {}, signal));
+}
+
+function resourceOf(client: ApiClient, { ref, object }: { ref: ResourceRef; object: KubeObject }) {
+  return client.resource<KubeObject>(ref, object.metadata.namespace);
+}

@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict';
+import { Host } from '../../../resources/kinds/host.ts';
+import { findCondition } from '../../../resources/meta/condition.ts';
+import { quiesce } from '../../harness/eventually.ts';
+import { Fleet } from '../../harness/fleet.ts';
+
+const condition = (fleet: Fleet, type: string) => {
+  const host = fleet.find<Host>(Host, 'mac-1');
+  return host && findCondition(host, type);
+};
+
+async function later(fleet: Fleet, ms: number): Promise<string> {
+  await fleet.clock.advance(ms);
+  await quiesce();
+  return `${condition(fleet, 'Ready')?.status} ${condition(fleet, 'Ready')?.reason}`;
+}
+
+describe('the host-liveness duty', () => {
+  it('says Ready when the nodelet is connected, Unknown 40 s after it is not, and Ready when it is back', async () => {
+    await using fleet = await Fleet.start();
+    await fleet.addHost({ ready: false });
+    await fleet.heartbeat('mac-1');
+    fleet.startControllers('host-liveness');
+    await fleet.eventually('ready', () => condition(fleet, 'Ready')?.status === 'True');
+    assert.equal(condition(fleet, 'Schedulable')?.status, 'True');
+
+    await fleet.heartbeat('mac-1', null);
+    assert.equal(await later(fleet, 39_999), 'True NodeletReady');
+    assert.equal(await later(fleet, 1), 'Unknown NodeletSilent');
+    assert.equal(condition(fleet, 'Schedulable')?.reason, 'NotReady');
+
+    await fleet.heartbeat('mac-1');
+    assert.equal(await later(fleet, 1), 'True NodeletReady');
+    assert.notEqual(condition(fleet, 'DriverReady'), undefined);
+  });
+
+  it('gives every host a full grace period after it started, also one that was silent all along', async () => {
+    await using fleet = await Fleet.start();
+    await fleet.addHost({ ready: true });
+    await fleet.heartbeat('mac-1', null);
+    await fleet.clock.advance(600_000);
+    fleet.startControllers('host-liveness');
+    await fleet.eventually('seen', () => condition(fleet, 'Schedulable') !== undefined);
+    assert.equal(await later(fleet, 39_000), 'True Test');
+    assert.equal(await later(fleet, 2_000), 'Unknown NodeletSilent');
+  });
+
+  it('closes and opens a host with its cordon', async () => {
+    await using fleet = await Fleet.start();
+    await fleet.addHost();
+    await fleet.heartbeat('mac-1');
+    fleet.startControllers('host-liveness');
+    const hosts = fleet.resource<Host>(Host);
+    await hosts.patch('mac-1', { spec: { cordoned: true } });
+    await fleet.eventually('closed', () => condition(fleet, 'Schedulable')?.reason === 'Cordoned');
+    await hosts.patch('mac-1', { spec: { cordoned: null } });
+    await fleet.eventually('open', () => condition(fleet, 'Schedulable')?.status === 'True');
+    assert.equal(condition(fleet, 'Ready')?.observedGeneration, fleet.find<Host>(Host, 'mac-1')?.metadata.generation);
+  });
+});
