@@ -1,0 +1,94 @@
+import assert from 'node:assert/strict';
+import { packageRoot } from '../../cli/package-root.ts';
+import { CliFolder } from '../harness/run-cli.ts';
+import {
+  type ListeningServer,
+  listenTestServer,
+  OPERATOR_TOKEN,
+  startTestServer,
+  type TestServer,
+} from '../harness/server.ts';
+
+describe('the CLI and the real server', () => {
+  let server: TestServer;
+  let listening: ListeningServer;
+  let folder: CliFolder;
+  before(async () => {
+    folder = await CliFolder.make();
+    server = await startTestServer();
+    listening = await listenTestServer(server, `${folder.path}/pki`);
+    const cluster = {
+      server: listening.url,
+      'certificate-authority-data': Buffer.from(listening.caCert).toString('base64'),
+    };
+    const config = {
+      'current-context': 'x',
+      clusters: [{ name: 'c', cluster }],
+      users: [{ name: 'u', user: { token: OPERATOR_TOKEN } }],
+      contexts: [{ name: 'x', context: { cluster: 'c', user: 'u', namespace: 'demo' } }],
+    };
+    await folder.write('kubeconfig', JSON.stringify(config));
+  });
+  after(async () => {
+    await listening[Symbol.asyncDispose]();
+    await server[Symbol.asyncDispose]();
+    await folder[Symbol.asyncDispose]();
+  });
+
+  const quickstart = `${packageRoot()}manifests/quickstart`;
+
+  it('apply the quickstart, and find nothing to do the second time', async () => {
+    const first = await folder.run(['apply', '-k', quickstart]);
+    assert.equal(
+      first.stdout,
+      'tenant.coppice.dev/demo created\nimage.coppice.dev/tiny-linux created\nvm.coppice.dev/hello created\n',
+    );
+    const second = await folder.run(['apply', '-k', quickstart]);
+    assert.equal(second.stdout, first.stdout.replaceAll('created', 'unchanged'));
+  });
+
+  it('show it as a table, as JSON, in full and on one screen', async () => {
+    const table = await folder.run(['get', 'vms', '-A'], { tty: true });
+    assert.match(table.stdout, /^NAMESPACE +NAME +PHASE +READY +HOST +IMAGE +AGE\ndemo +hello /);
+    assert.equal(JSON.parse((await folder.run(['get', 'vms', '-A'])).stdout).items[0].metadata.name, 'hello');
+    assert.match((await folder.run(['describe', 'vm', 'hello'])).stdout, /^Name: +hello\nNamespace: +demo\n/);
+    assert.match((await folder.run(['status', '-o', 'table'])).stdout, /^VMs +1: 1 Pending$/m);
+  });
+
+  it('name the unknown field, the wrong type and the missing namespace, and where they stand', async () => {
+    const vm = (namespace: string, spec: string) =>
+      `apiVersion: coppice.dev/v1\nkind: VM\nmetadata: {name: x, namespace: ${namespace}}\nspec: ${spec}\n`;
+    const cases: [string, RegExp][] = [
+      [vm('demo', '{image: tiny-linux, bogus: 1}'), /^error: stdin, document 1, line 1: .*unknown field "spec\.bogus"/],
+      [vm('demo', '{image: 7}'), /^error: stdin, document 1, line 1: .*spec\.image/],
+      [vm('nowhere', '{image: tiny-linux}'), /namespaces "nowhere" not found\nhint: create the tenant first/],
+      [
+        'apiVersion: coppice.dev/v1\nkind: Vn\nmetadata: {name: x}\n',
+        /the server has no kind "Vn" in "coppice\.dev\/v1"/,
+      ],
+    ];
+    for (const [text, message] of cases) {
+      const { code, stderr } = await folder.run(['apply', '-f', '-'], { stdin: text });
+      assert.equal(code, 1, text);
+      assert.match(stderr, message);
+    }
+    assert.equal((await folder.run(['get', 'vms'])).code, 0);
+  });
+
+  it('say that a VM without a host cannot run a command, with exit code 125', async () => {
+    await folder.run(['apply', '-f', '-'], {
+      stdin:
+        'apiVersion: coppice.dev/v1\nkind: VM\nmetadata: {name: off}\nspec: {image: tiny-linux, power: Stopped, size: small}\n',
+    });
+    assert.equal((await folder.run(['exec', 'off', '--', 'true'])).code, 125);
+    const logs = await folder.run(['logs', 'off']);
+    assert.equal(logs.code, 1);
+    assert.match(logs.stderr, /^error: /);
+  });
+
+  it('delete what a file names', async () => {
+    const { code, stdout } = await folder.run(['delete', '-y', '-f', `${quickstart}/image.yaml`]);
+    assert.deepEqual([code, stdout], [0, 'image.coppice.dev "tiny-linux" deleted\n']);
+    assert.equal((await folder.run(['get', 'image', 'tiny-linux'])).code, 1);
+  });
+});
