@@ -260,7 +260,7 @@ describe('the CLI', () => {
       assert.equal(api.get('vms', 'a', 'demo'), undefined);
     });
 
-    it('waits until it is gone, which another object of its name does not hinder', async () => {
+    it('waits until it is gone', async () => {
       api.put('vms', { ...aVM('held'), metadata: { name: 'held', namespace: 'demo', finalizers: ['x/y'] } });
       const watched = new Promise<void>((resolve) => {
         api.intercept = ({ url }) => {
@@ -271,8 +271,20 @@ describe('the CLI', () => {
       const deleting = folder.run(['delete', '-y', 'vm/held']);
       await watched;
       api.remove('vms', 'held', 'demo');
-      api.put('vms', aVM('held'));
       assert.equal((await deleting).code, 0);
+    });
+
+    it('takes an object that was made again at once for what it is: another one', async () => {
+      let again = false;
+      api.intercept = ({ url }) => {
+        if (!again && url.includes('fieldSelector')) {
+          again = true;
+          api.put('vms', aVM('a'));
+        }
+        return undefined;
+      };
+      assert.equal((await folder.run(['delete', '-y', 'vm/a', '--timeout', '5s'])).code, 0);
+      assert(again && api.get('vms', 'a', 'demo') !== undefined);
     });
 
     it('says what keeps it when its time is up', async () => {
