@@ -8,6 +8,9 @@ import { Failure } from './failure.ts';
 import type { COMMANDS } from './index.ts';
 import type { Io } from './io.ts';
 
+/** What a shell says of a command that Ctrl-C ended. */
+const INTERRUPTED = 130;
+
 /** Runs one command line to its end and answers the exit code. Prints errors itself; never throws for one. */
 export async function runCli(argv: readonly string[], io: Io): Promise<number> {
   try {
@@ -18,7 +21,7 @@ export async function runCli(argv: readonly string[], io: Io): Promise<number> {
     else await runVerb(config, first, rest);
     return 0;
   } catch (error) {
-    if (io.signal.aborted && isAbort(error, io.signal)) return 130;
+    if (io.signal.aborted) return INTERRUPTED;
     return report(error, io);
   }
 }
@@ -65,8 +68,4 @@ function report(error: unknown, io: Io): number {
   if (explained.hint !== undefined) io.stderr.write(`hint: ${explained.hint}\n`);
   if (io.env.COPPICE_DEBUG && error instanceof Error) io.stderr.write(`${error.stack}\n`);
   return explained.exitCode;
-}
-
-function isAbort(error: unknown, signal: AbortSignal): boolean {
-  return error === signal.reason || (error instanceof Error && error.name === 'AbortError');
 }

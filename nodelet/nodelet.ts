@@ -57,6 +57,7 @@ export class Nodelet {
   readonly #waiting = new Set<string>();
   /** Images of the first list that were not looked for yet. */
   readonly #unlooked = new Set<string>();
+  readonly #registered = Promise.withResolvers<void>();
   #observed: ReadonlyMap<string, ObservedGuest> = new Map();
   #capacity: HostCapacity | undefined;
 
@@ -108,6 +109,11 @@ export class Nodelet {
     this.#queue.add('host');
   }
 
+  /** Resolves when the Host object is there and told of: the server takes no control socket of a host it does not know. */
+  get registered(): Promise<void> {
+    return this.#registered.promise;
+  }
+
   /** A hint that images or the machine itself may be different: all of it is looked at again. */
   rescan(): void {
     this.#capacity = undefined;
@@ -155,7 +161,11 @@ export class Nodelet {
   }
 
   async #reconcile(key: string, signal: AbortSignal): Promise<Outcome> {
-    if (key === 'host') return reconcileHost(this.#hostDeps, signal);
+    if (key === 'host') {
+      const outcome = await reconcileHost(this.#hostDeps, signal);
+      this.#registered.resolve();
+      return outcome;
+    }
     const name = key.slice(key.indexOf('/') + 1);
     return key.startsWith('image/') ? this.#reconcileImage(name, signal) : this.#reconcileGuest(name, signal);
   }

@@ -1,5 +1,6 @@
 import { arch, platform } from 'node:os';
 import type { Driver } from './drivers/driver.ts';
+import { orAborted } from './drivers/or-aborted.ts';
 import { Nodelet, type NodeletOptions } from './nodelet.ts';
 import { keepControlConnection } from './streams/control-connection.ts';
 import { Dialback } from './streams/dialback.ts';
@@ -38,13 +39,14 @@ export function runNodelet(options: RunNodeletOptions, signal: AbortSignal): Run
   return {
     rescan: () => nodelet.rescan(),
     acknowledgeStore: () => nodelet.acknowledgeStore(),
-    done: together([(ends) => nodelet.run(ends), (ends) => serveStreams(options, ends)], signal),
+    done: together([(ends) => nodelet.run(ends), (ends) => serveStreams(nodelet, options, ends)], signal),
   };
 }
 
-async function serveStreams(options: RunNodeletOptions, signal: AbortSignal): Promise<void> {
+async function serveStreams(nodelet: Nodelet, options: RunNodeletOptions, signal: AbortSignal): Promise<void> {
   const { name: host, control: server, driver, clock, random } = options;
   if (server === undefined) return;
+  await orAborted(nodelet.registered, signal);
   const log = options.log.child({ host });
   const dialback = new Dialback({ host, server, driver, clock, log });
   await keepControlConnection(

@@ -50,7 +50,7 @@ export class StoreGuard {
     return this.#trust;
   }
 
-  /** Asks the server and compares. Calls that come while one is under way share it. Rejects when the server or the file cannot be read. */
+  /** Asks the server and compares. Calls that come while one is under way share it. Rejects when the server cannot be asked. */
   check(signal: AbortSignal): Promise<StoreTrust> {
     this.#checking ??= this.#check(signal).finally(() => {
       this.#checking = undefined;
@@ -123,16 +123,24 @@ function judge(
   return { trusted: true };
 }
 
+/** A file that cannot be understood says nothing about the store, so the store is not believed; whoever removes it has looked. */
 function parse(text: string, path: string): Filed {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch (cause) {
-    throw new Error(`${path} is not JSON; remove it to take the store as it is now`, { cause });
-  }
+  const value = jsonOf(text);
   if (!isObject(value) || typeof value.uid !== 'string' || typeof value.revision !== 'number') {
-    throw new Error(`${path} holds no uid and revision; remove it to take the store as it is now`);
+    return {
+      uid: '',
+      revision: 0,
+      distrust: `${path} holds no uid and revision; remove it to take the store as it is now`,
+    };
   }
   const { uid, revision, distrust } = value;
   return { uid, revision, ...(typeof distrust === 'string' ? { distrust } : {}) };
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }

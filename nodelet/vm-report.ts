@@ -27,8 +27,9 @@ export interface Report {
 type ConditionWish = Omit<Condition, 'lastTransitionTime' | 'observedGeneration'>;
 
 /**
- * The status of a VM as its nodelet sees it: the only writer of all but foreign conditions once the VM is bound. Pure; depends on the time only for
- * conditions that flip, so the same world gives the same status.
+ * The status of a VM as its nodelet sees it. Until a VM is bound placement writes its status; from the binding on only its nodelet does, so condition
+ * Scheduled changes hands too: the nodelet sets it with its first report and restamps it after. Conditions of others are kept. Pure; depends on the time
+ * only for conditions that flip, so the same world gives the same status.
  */
 export function vmStatus(report: Report): StatusFields<VM> {
   const { vm, guest, cell, hold, host, nowMs } = report;

@@ -83,7 +83,7 @@ export class HttpsTransport implements AsyncDisposable {
       else socket.once('secureConnect', () => outgoing.setTimeout(0));
     });
     outgoing.on('timeout', () => outgoing.destroy(Object.assign(new Error('no answer'), { code: 'ETIMEDOUT' })));
-    outgoing.on('response', (response) => resolve(responseOf(response)));
+    outgoing.on('response', (response) => resolve(responseOf(response, server, request.signal)));
     outgoing.on('error', (error: NodeJS.ErrnoException) => {
       if (request.signal?.aborted) reject(request.signal.reason);
       else if (outgoing.reusedSocket && error.code === 'ECONNRESET')
@@ -144,10 +144,24 @@ const UNTRUSTED = new Set([
   'CERT_SIGNATURE_FAILURE',
 ]);
 
-function responseOf(response: IncomingMessage): ApiResponse {
+function responseOf(response: IncomingMessage, server: string, signal: AbortSignal | undefined): ApiResponse {
   const headers: Record<string, string | readonly string[]> = {};
   for (const [name, values] of Object.entries(response.headersDistinct)) {
     if (values !== undefined) headers[name] = values.length === 1 && values[0] !== undefined ? values[0] : values;
   }
-  return { status: response.statusCode ?? 0, headers, body: response };
+  return { status: response.statusCode ?? 0, headers, body: bodyOf(response, server, signal) };
+}
+
+/** The pieces of a body. One that breaks off says so in the same words as a connection that could not be had. */
+async function* bodyOf(
+  response: IncomingMessage,
+  server: string,
+  signal: AbortSignal | undefined,
+): AsyncIterable<Uint8Array> {
+  try {
+    yield* response;
+  } catch (error) {
+    if (signal?.aborted) throw signal.reason;
+    throw unreachable(server, error instanceof Error ? error : new Error(String(error)));
+  }
 }

@@ -32,7 +32,8 @@ export interface Store extends AsyncDisposable {
   /**
    * Submits a transaction. Throws `StoreError` at once when it cannot be accepted (closed, lost, too large).
    * `staged` is set when the implementation judged the compares at once and assigned the revision already; later transactions
-   * are judged as if it had happened. Without it only `done` tells.
+   * are judged as if it had happened. Without it only `done` tells. The values belong to the store from here on: do not change
+   * them. A key that is not printable ASCII, or is written twice, is the caller's mistake: TypeError.
    */
   txn(request: TxnRequest): StagedTxn;
   /** Batches after `fromRevision`, until the signal aborts (ends quietly) or a StoreError ends it. */
@@ -55,6 +56,7 @@ export interface RangeQuery {
   readonly prefix: string;
   /** Only keys after this one. */
   readonly after?: string;
+  /** Default: no limit. 0 only counts: everything is `remaining`. */
   readonly limit?: number;
   /** Default: the last durable revision. */
   readonly revision?: number;
@@ -124,5 +126,8 @@ export class StoreError extends Error {
   }
 }
 
-/** Limits every implementation keeps (etcd's defaults are the smaller ones). */
+/**
+ * Limits every implementation keeps (etcd's defaults are the smaller ones). `valueBytes` is for all values of a transaction
+ * together, because etcd limits the request; `txnOperations` for its compares, and for its puts and deletes together.
+ */
 export const STORE_LIMITS = { valueBytes: 1_500_000, txnOperations: 128 } as const;

@@ -96,8 +96,8 @@ export function execPath(
   options: { readonly stdin: boolean; readonly tty: boolean },
 ): string {
   const parameters = new URLSearchParams(command.map((word): [string, string] => ['command', word]));
-  parameters.set('stdin', String(options.stdin));
-  parameters.set('tty', String(options.tty));
+  if (options.stdin) parameters.set('stdin', 'true');
+  if (options.tty) parameters.set('tty', 'true');
   const at = `/apis/coppice.dev/v1/namespaces/${encodeURIComponent(namespace)}/vms/${encodeURIComponent(name)}/exec`;
   return `${at}?${parameters}`;
 }

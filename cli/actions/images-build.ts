@@ -29,8 +29,9 @@ export async function buildImage(io: Io, target: Target, options: ImagesBuildOpt
     throw new Failure(`there is no recipe for an image "${name}"`, { hint: `there is ${known}` });
   const home = resolve(io.cwd, coppiceHome(io, options.home));
   const outDir = join(home, 'images', name);
-  const recipes = await import('../../nodelet/images/build-tiny-linux.ts');
-  const { built } = await recipes.buildTinyLinux(
+  // The one verb that reaches into the nodelet: the recipe is its own, and is loaded for this verb only.
+  const { buildTinyLinux } = await import('../../nodelet/images/build-tiny-linux.ts');
+  const { built } = await buildTinyLinux(
     { outDir, cacheDir: join(home, 'cache', 'packages'), packageRoot: packageRoot(), report: (step) => warn(io, step) },
     io.signal,
   );

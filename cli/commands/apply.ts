@@ -16,7 +16,7 @@ export default class Apply extends CoppiceCommand {
       multipleNonGreedy: true,
     }),
     kustomize: Flags.string({ char: 'k', description: 'folder with a kustomization', helpValue: 'FOLDER' }),
-    recursive: Flags.boolean({ char: 'R', description: 'also the folders inside a folder' }),
+    recursive: Flags.boolean({ default: false, char: 'R', description: 'also the folders inside a folder' }),
     'dry-run': Flags.string({
       description: 'let the server check everything and change nothing',
       options: ['none', 'server'],

@@ -16,18 +16,18 @@ export default class Delete extends CoppiceCommand {
       multipleNonGreedy: true,
     }),
     kustomize: Flags.string({ char: 'k', description: 'what a kustomization names', helpValue: 'FOLDER' }),
-    recursive: Flags.boolean({ char: 'R', description: 'also the folders inside a folder' }),
+    recursive: Flags.boolean({ default: false, char: 'R', description: 'also the folders inside a folder' }),
     selector: Flags.string({ char: 'l', description: 'those with these labels', helpValue: 'KEY=VALUE' }),
-    all: Flags.boolean({ description: 'all of the type in the namespace' }),
+    all: Flags.boolean({ default: false, description: 'all of the type in the namespace' }),
     wait: Flags.boolean({ description: 'wait until they are gone', default: true, allowNo: true }),
     timeout: Flags.string({ description: 'how long to wait, such as 60s; 0s is for ever', default: '0s' }),
-    'ignore-not-found': Flags.boolean({ description: 'one that does not exist is no error' }),
+    'ignore-not-found': Flags.boolean({ default: false, description: 'one that does not exist is no error' }),
     'dry-run': Flags.string({
       description: 'let the server check everything and change nothing',
       options: ['none', 'server'],
       default: 'none',
     }),
-    yes: Flags.boolean({ char: 'y', description: 'do not ask' }),
+    yes: Flags.boolean({ default: false, char: 'y', description: 'do not ask' }),
   };
 
   async run(): Promise<void> {

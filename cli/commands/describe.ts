@@ -8,7 +8,7 @@ export default class Describe extends CoppiceCommand {
   static override examples = ['coppice describe vm hello -n demo'];
   static override flags = {
     ...targetFlags,
-    'all-namespaces': Flags.boolean({ char: 'A', description: 'of all namespaces' }),
+    'all-namespaces': Flags.boolean({ default: false, char: 'A', description: 'of all namespaces' }),
     selector: Flags.string({ char: 'l', description: 'only those with these labels', helpValue: 'KEY=VALUE' }),
   };
 

@@ -11,8 +11,8 @@ export default class Exec extends CoppiceCommand {
   static override examples = ['coppice exec -n demo hello -- uname -a', 'coppice exec -it -n demo hello -- sh'];
   static override flags = {
     ...targetFlags,
-    stdin: Flags.boolean({ char: 'i', description: 'pass stdin on' }),
-    tty: Flags.boolean({ char: 't', description: 'give the command a terminal' }),
+    stdin: Flags.boolean({ default: false, char: 'i', description: 'pass stdin on' }),
+    tty: Flags.boolean({ default: false, char: 't', description: 'give the command a terminal' }),
     timeout: Flags.string({ description: 'end it after this time, such as 30s' }),
   };
 

@@ -13,11 +13,11 @@ export default class Get extends CoppiceCommand {
   static override flags = {
     ...targetFlags,
     ...outputFlag,
-    'all-namespaces': Flags.boolean({ char: 'A', description: 'of all namespaces' }),
+    'all-namespaces': Flags.boolean({ default: false, char: 'A', description: 'of all namespaces' }),
     selector: Flags.string({ char: 'l', description: 'only those with these labels', helpValue: 'KEY=VALUE' }),
     'field-selector': Flags.string({ description: 'only those with these fields', helpValue: 'PATH=VALUE' }),
-    watch: Flags.boolean({ char: 'w', description: 'go on and show each change' }),
-    'ignore-not-found': Flags.boolean({ description: 'a name that does not exist is no error' }),
+    watch: Flags.boolean({ default: false, char: 'w', description: 'go on and show each change' }),
+    'ignore-not-found': Flags.boolean({ default: false, description: 'a name that does not exist is no error' }),
   };
 
   async run(): Promise<void> {

@@ -8,8 +8,9 @@ export default class Kubeconfig extends CoppiceCommand {
     'Prints a line for your shell: eval "$(coppice kubeconfig)". With --merge the context is added to the kubeconfig kubectl uses anyway.';
   static override flags = {
     home: Flags.string({ description: 'folder of the installation', helpValue: 'FOLDER' }),
-    raw: Flags.boolean({ description: 'print the kubeconfig itself' }),
+    raw: Flags.boolean({ default: false, description: 'print the kubeconfig itself' }),
     merge: Flags.boolean({
+      default: false,
       description: 'add it to the first file of $KUBECONFIG, or ~/.kube/config',
       exclusive: ['raw'],
     }),

@@ -7,7 +7,7 @@ export default class Logs extends CoppiceCommand {
   static override usage = 'logs NAME [-f] [--tail N]';
   static override flags = {
     ...targetFlags,
-    follow: Flags.boolean({ char: 'f', description: 'go on as more is written' }),
+    follow: Flags.boolean({ default: false, char: 'f', description: 'go on as more is written' }),
     tail: Flags.integer({ description: 'only the last lines', min: 0, helpValue: 'N' }),
   };
 

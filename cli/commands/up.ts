@@ -24,7 +24,10 @@ export default class Up extends CoppiceCommand {
       default: 'auto',
     }),
     hosts: Flags.integer({ description: 'simulated hosts, with --driver sim', min: 1, max: 5000, helpValue: 'N' }),
-    'no-quickstart': Flags.boolean({ description: 'do not apply manifests/quickstart to a new installation' }),
+    'no-quickstart': Flags.boolean({
+      default: false,
+      description: 'do not apply manifests/quickstart to a new installation',
+    }),
     faults: Flags.string({ description: 'what simulated hosts do wrong, with --driver sim', helpValue: 'FAULTS' }),
   };
 

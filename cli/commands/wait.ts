@@ -18,7 +18,7 @@ export default class Wait extends CoppiceCommand {
       helpValue: 'STATE',
     }),
     selector: Flags.string({ char: 'l', description: 'those with these labels', helpValue: 'KEY=VALUE' }),
-    all: Flags.boolean({ description: 'all of the type in the namespace' }),
+    all: Flags.boolean({ default: false, description: 'all of the type in the namespace' }),
     timeout: Flags.string({ description: 'how long at most; 0s looks once', default: '30s' }),
   };
 

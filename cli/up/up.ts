@@ -13,7 +13,7 @@ import { systemClock } from '../../resources/ambient/system-clock.ts';
 import { systemIds } from '../../resources/ambient/system-ids.ts';
 import { Policy } from '../../resources/kinds/policy.ts';
 import { Failure } from '../failure.ts';
-import { type Io, warn } from '../io.ts';
+import { type Io, printLine, warn } from '../io.ts';
 import { type Fleet, hostProcesses, LOCAL_GROUP, openFleet } from './drivers.ts';
 import { type Home, openHome, startFailure } from './home.ts';
 import { takeLock } from './lock.ts';
@@ -34,6 +34,16 @@ const EXIT_STORE_LOST = 70;
 
 /** The whole of Coppice in one process: store, API server, controllers and the hosts of this machine. Serves until the signal aborts. */
 export const runUp: RunUp = async (options, io, signal) => {
+  try {
+    await serve(options, io, signal);
+  } catch (error) {
+    // Ctrl-C while something was still starting: what was started has been stopped on the way out.
+    if (!signal.aborted) throw error;
+  }
+  printLine(io, '\nstopped; guests keep running');
+};
+
+async function serve(options: UpOptions, io: Io, signal: AbortSignal): Promise<void> {
   const started = clock.monotonic();
   const steps = new Steps(io, clock);
   await using held = new AsyncDisposableStack();
@@ -77,8 +87,7 @@ export const runUp: RunUp = async (options, io, signal) => {
   steps.say(`up in ${((clock.monotonic() - started) / 1000).toFixed(1)} s\n`);
   for (const line of nextCommands(home, ready)) steps.say(line);
   await serveUntil(signal, store.lost, nodelets.failed);
-  steps.say('\nstopping the control plane; guests keep running');
-};
+}
 
 function controller(user: string) {
   return { user, groups: ['system:controllers', 'system:authenticated'] };

@@ -143,6 +143,11 @@ export class FakeApi implements AsyncDisposable {
     if (resource !== undefined) this.#delete(resource, namespace, name);
   }
 
+  /** Breaks off whatever is being answered. */
+  dropConnections(): void {
+    this.#server.closeAllConnections();
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     for (const client of this.#sockets.clients) client.terminate();
     this.#server.closeAllConnections();

@@ -27,6 +27,8 @@ export class ApiFake {
   readonly writes: string[] = [];
   revision = 100;
   storeUID = 'store-1';
+  /** Set: lists of VMs are not answered before it resolves. */
+  vmListGate: Promise<void> | undefined;
   readonly #clock: Clock;
   readonly #watchers = new Set<Watcher>();
 
@@ -88,7 +90,10 @@ export class ApiFake {
     if (url.searchParams.get('watch') === 'true') return this.#watch(address, url, request.signal);
     const key = keyOf(address.plural, address.namespace, address.name ?? '');
     const resource = { group: 'coppice.dev', plural: address.plural };
-    if (request.method === 'GET' && address.name === undefined) return this.#list(address, url);
+    if (request.method === 'GET' && address.name === undefined) {
+      if (address.plural === 'vms') await this.vmListGate;
+      return this.#list(address, url);
+    }
     if (request.method === 'POST') {
       const object = parse(request.body) as KubeObject;
       if (this.objects.has(`${key}${object.metadata.name}`)) throw alreadyExists(resource, object.metadata.name);

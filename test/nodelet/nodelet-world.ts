@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
@@ -25,6 +25,8 @@ const HOST = 'mac-1';
 /** Records what the driver is asked to do. */
 class WatchedDriver extends SimDriver {
   readonly calls: string[] = [];
+  /** Set: no image is found before it resolves. */
+  imageGate: Promise<void> | undefined;
 
   override create(...args: Parameters<SimDriver['create']>) {
     this.calls.push(`create ${args[0].id}`);
@@ -52,6 +54,7 @@ class WatchedDriver extends SimDriver {
   }
 
   override async image(path: string) {
+    await this.imageGate;
     return path.startsWith('missing') ? undefined : super.image(path);
   }
 }
@@ -79,8 +82,9 @@ export class NodeletWorld implements AsyncDisposable {
     return world;
   }
 
-  async start(): Promise<void> {
+  async start(imageGate?: Promise<void>): Promise<void> {
     this.driver = this.#openDriver();
+    this.driver.imageGate = imageGate;
     this.#ending = new AbortController();
     const serial = new SerialDriver(this.driver, { clock: this.clock, coldStarts: new Semaphore(2) });
     this.#serials.push(serial);
@@ -134,9 +138,12 @@ export class NodeletWorld implements AsyncDisposable {
     await setImmediate();
   }
 
-  /** Passes a minute in small steps: long enough for anything that wanted to happen. */
+  /** Passes a minute in small steps: long enough for anything that wanted to happen, files included. */
   async quiet(): Promise<void> {
-    for (let i = 0; i < 120; i++) await this.pass(500);
+    for (let i = 0; i < 120; i++) {
+      await this.pass(500);
+      await stat(this.root);
+    }
   }
 
   anImage(name: string, guestOS: 'linux' | 'macos' = 'linux', path = name): void {
@@ -196,6 +203,14 @@ export class NodeletWorld implements AsyncDisposable {
   isReady(name: string): boolean {
     const vm = this.vm(name);
     return vm !== undefined && findCondition(vm, 'Ready')?.status === 'True';
+  }
+
+  /** A VM that runs here, on a nodelet that has told of its host. */
+  async running(name: string, spec: Partial<VM['spec']> = {}): Promise<VM> {
+    await this.aVM(name, spec);
+    if (this.nodelet === undefined) await this.start();
+    await this.until('the host is told of', () => this.host()?.status?.capacity);
+    return this.untilReady(name);
   }
 
   async untilReady(name: string): Promise<VM> {

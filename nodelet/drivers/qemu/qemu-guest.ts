@@ -121,6 +121,7 @@ export class QemuGuest {
     const process = this.#process;
     if (process === undefined) {
       await this.#settling;
+      await this.#acknowledge();
       return;
     }
     await this.#change({ ...this.#state, phase: 'Stopping' });
@@ -245,6 +246,14 @@ export class QemuGuest {
         `process ${process.pid} of guest ${this.spec.label} is still there ${KILL_MS / 1000} s after it was killed`,
       );
     }
+  }
+
+  /** A guest that went off by itself counts as off on request from now on. */
+  async #acknowledge(): Promise<void> {
+    const { stopReason, message: _message, ...state } = this.#state;
+    if (stopReason === undefined || stopReason === 'Requested') return;
+    await this.#note({ ...state, stopReason: 'Requested' });
+    this.#host.changed(this.spec.id);
   }
 
   /** Writes down how the guest went off. */

@@ -26,7 +26,6 @@ export interface QemuProcessOptions {
 }
 
 const Status = Type.Object({ status: Type.String() });
-const BlockDevices = Type.Array(Type.Object({ 'io-status': Type.Optional(Type.String()) }));
 const RETRY_FAST_MS = 5;
 const RETRY_MS = 250;
 /** A starting QEMU listens within some 50 ms; after this many quick looks the next are slow ones. */
@@ -138,7 +137,6 @@ export class QemuProcess implements AsyncDisposable {
     this.#monitor = monitor;
     try {
       await this.#readStatus(monitor, signal);
-      await this.#readDisks(monitor, signal);
       this.#connected.resolve(monitor);
       this.#options.changed();
       // Events while nobody listened are lost: an end that waits to be asked for is found here.
@@ -171,8 +169,12 @@ export class QemuProcess implements AsyncDisposable {
         await agent.closed;
         this.#agent = undefined;
         await agent[Symbol.asyncDispose]();
-        if (!signal.aborted)
-          this.#problem ??= { reason: 'AgentLost', message: 'the session with the guest agent was lost' };
+        if (!signal.aborted) {
+          // A session that has ended answers everything with the reason of its end.
+          const why = await agent.ping(signal).then(() => 'no reason', String);
+          this.#options.log.debug('guest agent session lost', { why });
+          this.#problem ??= { reason: 'AgentLost', message: `the session with the guest agent was lost (${why})` };
+        }
         this.#options.changed();
       } catch {
         // The socket is not there yet, or the guest breaks the protocol: both may pass.
@@ -201,12 +203,7 @@ export class QemuProcess implements AsyncDisposable {
     if (event === 'SHUTDOWN' && data.reason !== 'host-qmp-quit')
       void this.#onShutdown(typeof data.reason === 'string' ? data.reason : 'unknown');
     else if (event === 'STOP' || event === 'RESUME') void this.#refresh();
-    else if (event === 'BLOCK_IO_ERROR' && data.nospace === true) {
-      this.#problem = {
-        reason: 'DiskFull',
-        message: 'the disk of the host is full; the guest waits until there is space',
-      };
-    } else if (event === 'BLOCK_IMAGE_CORRUPTED') {
+    else if (event === 'BLOCK_IMAGE_CORRUPTED') {
       this.#problem = { reason: 'ImageCorrupt', message: `its disk is damaged: ${String(data.msg).slice(0, 200)}` };
     } else return;
     this.#options.changed();
@@ -233,16 +230,13 @@ export class QemuProcess implements AsyncDisposable {
     const answer = await monitor.execute('query-status', {}, signal);
     if (!Check(Status, answer)) throw new Error('query-status answered something unknown');
     this.#status = answer.status;
-    if (answer.status === 'running' && this.#problem?.reason === 'DiskFull') this.#problem = undefined;
-  }
-
-  async #readDisks(monitor: QmpClient, signal: AbortSignal): Promise<void> {
-    const answer = await monitor.execute('query-block', {}, signal);
-    if (!Check(BlockDevices, answer) || !answer.some((device) => device['io-status'] === 'nospace')) return;
-    this.#problem = {
-      reason: 'DiskFull',
-      message: 'the disk of the host is full; the guest waits until there is space',
-    };
+    // Of all errors of a disk only a full one stops a guest: see `werror` in its command line.
+    if (answer.status === 'io-error') {
+      this.#problem = {
+        reason: 'DiskFull',
+        message: 'the disk of the host is full; the guest waits until there is space',
+      };
+    } else if (this.#problem?.reason === 'DiskFull') this.#problem = undefined;
   }
 
   async #pause(ms: number): Promise<void> {

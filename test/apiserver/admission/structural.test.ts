@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { applyDefaults, pruneUnknown } from '../../../apiserver/admission/structural.ts';
 import { encodeJson, parseJson } from '../../../resources/meta/json.ts';
-import { isObject, type JsonObject } from '../../../resources/meta/object.ts';
+import type { JsonObject } from '../../../resources/meta/object.ts';
 import type { Schema } from '../../../resources/meta/schema.ts';
 import { Widget } from './widget.ts';
 
@@ -42,7 +42,13 @@ function frozen(value: unknown): unknown {
 describe('pruning', () => {
   const cases: [string, Schema, JsonObject, JsonObject, string[]][] = [
     ['keeps declared fields', { properties: { a: { type: 'string' } } }, { a: 'x' }, { a: 'x' }, []],
-    ['drops undeclared ones, and says where', { properties: { a: {} } }, { a: 'x', b: 1 }, { a: 'x' }, ['b']],
+    [
+      'drops undeclared ones, and says where',
+      { properties: { a: {} } },
+      { c: 2, a: 'x', b: 1 },
+      { a: 'x' },
+      ['b', 'c'],
+    ],
     [
       'looks into lists and maps',
       {
@@ -157,10 +163,12 @@ describe('defaulting', () => {
   }
 
   it('gives every object its own copy of a default', () => {
-    const [a, b] = [applyDefaults<JsonObject>({}, schema), applyDefaults<JsonObject>({}, schema)];
-    assert.notEqual(a.spec, b.spec);
-    assert.ok(isObject(schema.properties?.spec?.default));
-    assert.deepEqual(schema.properties?.spec?.default, {});
+    const shared = { list: [1] };
+    const withDefault: Schema = { properties: { a: { default: shared } } };
+    const one = applyDefaults<JsonObject>({}, withDefault);
+    assert.deepEqual(one, { a: { list: [1] } });
+    assert.notEqual(one.a, shared);
+    assert.notEqual(one.a, applyDefaults<JsonObject>({}, withDefault).a);
   });
 
   it('changes nothing the second time, whatever the object', () => {

@@ -47,6 +47,7 @@ describe('merge patch', () => {
   it('takes __proto__ for a field like any other', () => {
     const merged = applyMergePatch({}, parseJson('{"__proto__":{"admin":true}}').value);
     assert.equal(encodeJson(merged), '{"__proto__":{"admin":true}}');
+    assert.equal(encodeJson(applyMergePatch(merged, { a: 1 })), '{"__proto__":{"admin":true},"a":1}');
     assert.equal(Reflect.get({}, 'admin'), undefined);
     assert.deepEqual(applyMergePatch({}, { constructor: { a: 1 } }), { constructor: { a: 1 } });
   });

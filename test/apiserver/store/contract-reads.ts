@@ -143,13 +143,23 @@ export function describeReads(maker: StoreMaker): void {
 
     it('lets a range that was asked before it finish', async () => {
       await using home = await maker.open();
-      await write(home.store, { put: { a: '1', b: '1' } });
-      await write(home.store, { delete: ['a'] });
-      const asked = home.store.range({ prefix: '', revision: 1 });
-      const compacted = home.store.compact(2);
-      await rejectsWith('Compacted', home.store.range({ prefix: '', revision: 1 }));
-      assert.deepEqual((await asked).entries.map(entryLine), ['a=1@1/1', 'b=1@1/1']);
+      const keys = Array.from({ length: 1300 }, (_, i) => `k/${String(i).padStart(5, '0')}`);
+      for (let at = 0; at < keys.length; at += 100) {
+        await write(home.store, { put: Object.fromEntries(keys.slice(at, at + 100).map((key) => [key, 'x'])) });
+      }
+      const revision = home.store.revision();
+      await home.store.compact(revision);
+      // From the far end, so that compaction would delete before the range comes there.
+      for (let at = keys.length; at > 0; at -= 100) await write(home.store, { delete: keys.slice(at - 100, at) });
+      const asked = home.store.range({ prefix: 'k/', revision });
+      const compacted = home.store.compact(home.store.revision());
+      await rejectsWith('Compacted', home.store.range({ prefix: '', revision }));
+      assert.deepEqual(
+        (await asked).entries.map(({ key }) => key),
+        keys,
+      );
       await compacted;
+      assert.deepEqual(await lines(home.store, { prefix: '' }), []);
     });
 
     it('goes over more than one slice of work while others write', async () => {

@@ -80,6 +80,19 @@ export function describeWatch(maker: StoreMaker): void {
       await writing;
     });
 
+    it('keeps a transaction in one batch however it is read', async () => {
+      await using home = await maker.open({ watchBufferBytes: 1 });
+      const keys = Array.from({ length: 90 }, (_, i) => `k${i}`);
+      for (let i = 0; i < 8; i++)
+        await write(home.store, { put: Object.fromEntries(keys.map((key) => [key, `${i}`])) });
+      const batches = await watched(home.store, 0, 8);
+      const expected = (i: number) => `${i + 1}: ${keys.map((key) => `${i === 0 ? '+' : ''}${key}=${i}`).join(' ')}`;
+      assert.deepEqual(
+        batches,
+        batches.map((_, i) => expected(i)),
+      );
+    });
+
     it('reads old revisions from the log after a restart', async function () {
       await using home = await maker.open();
       if (home.reopen === undefined) {

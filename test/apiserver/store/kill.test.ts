@@ -5,11 +5,12 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import fc from 'fast-check';
 import type { Store } from '../../../apiserver/store/store.ts';
+import { systemIds } from '../../../resources/ambient/system-ids.ts';
 import { StoreHome } from './store-home.ts';
 import { textOf, write } from './store-maker.ts';
 
 const KILLS = Number(process.env.COPPICE_KILLS ?? 12);
-const SEED = Number(process.env.COPPICE_KILL_SEED ?? Date.now() % 1_000_000_000);
+const SEED = Number(process.env.COPPICE_KILL_SEED ?? Number.parseInt(systemIds.secret(3), 16));
 const WRITERS = 6;
 const WRITER = fileURLToPath(new URL('./kill-writer.ts', import.meta.url));
 

@@ -37,6 +37,20 @@ describe('the sqlite store file', () => {
     assert.equal((await (await home.open()).range({ prefix: 'k' })).entries.length, 20);
   });
 
+  it('forgets deleted keys after compaction', async () => {
+    await using home = await StoreHome.make();
+    const store = await home.open();
+    const keys = Array.from({ length: 2000 }, (_, i) => `${i}/${'long'.repeat(300)}`);
+    for (let at = 0; at < keys.length; at += 100) {
+      const some = keys.slice(at, at + 100);
+      await write(store, { put: Object.fromEntries(some.map((key) => [key, ''])) });
+      await write(store, { delete: some });
+    }
+    await store.compact(store.revision());
+    await home.close();
+    assert.ok((await stat(home.path)).size < 2_000_000);
+  });
+
   describe('is refused and left as it is when it', () => {
     it('is not a SQLite file', () =>
       refuses(/is not a Coppice store/, ({ path }) => writeFile(path, 'hello '.repeat(999))));
@@ -89,13 +103,13 @@ describe('the sqlite store file', () => {
     it('has a damaged page', () =>
       refuses(/is damaged/, async ({ path }) => {
         await closed(path);
-        await damage(path);
+        await damage(path, (await stat(path)).size - PAGE);
       }));
 
     it('has a damaged page beside a good -wal', () =>
       refuses(/is damaged/, async ({ path }) => {
         await crashed(path);
-        await damage(path);
+        await damage(path, PAGE);
       }));
 
     it('is cut short', () =>
@@ -205,11 +219,11 @@ async function crashed(path: string): Promise<void> {
   assert.equal(store.uid, again.uid);
 }
 
-/** Overwrites everything after the header page that tables start on. */
-async function damage(path: string): Promise<void> {
+/** Overwrites everything from there on. */
+async function damage(path: string, from: number): Promise<void> {
   await using file = await open(path, 'r+');
   const { size } = await file.stat();
-  await file.write(new Uint8Array(size - PAGE).fill(0xee), 0, size - PAGE, PAGE);
+  await file.write(new Uint8Array(size - from).fill(0xee), 0, size - from, from);
 }
 
 async function refuses(message: RegExp, prepare: (home: StoreHome) => Promise<void>): Promise<void> {

@@ -14,6 +14,7 @@ import {
   encodeMeeting,
   type Frame,
   HostFrame,
+  MARKER,
 } from '../../../nodelet/agent/protocol.ts';
 import { AgentProcess, compiledAgent } from './agent-process.ts';
 
@@ -38,13 +39,14 @@ class RawHost implements Disposable {
     this.#socket.write(Buffer.concat(parts));
   }
 
-  /** Opens a session, whatever was said before. */
-  async meet(before: Uint8Array = Buffer.alloc(0)): Promise<void> {
+  /** Opens a session, whatever was said before; answers its nonce. */
+  async meet(before: Uint8Array = Buffer.alloc(0)): Promise<Uint8Array> {
     const nonce = randomBytes(16);
     this.#decoder = new FrameDecoder(nonce);
     this.#frames = [];
     this.send(before, encodeMeeting(nonce));
     assert.equal((await this.next()).type, AgentFrame.HELLO);
+    return nonce;
   }
 
   async next(): Promise<Frame> {
@@ -132,6 +134,19 @@ describe('the guest agent given malformed input', function () {
     await host.nextOf(AgentFrame.STARTED);
   });
 
+  it('keeps the session when a read ends anywhere within the marker of another knock', async () => {
+    using host = new RawHost(await agent.raw());
+    const knock = encodeMeeting(await host.meet());
+    for (let cut = 1; cut < MARKER.length; cut++) {
+      // The answer to the ping proves that the part after it was read.
+      host.send(encodeFrame(HostFrame.PING, cut), knock.subarray(0, cut));
+      assert.equal((await host.nextOf(AgentFrame.PONG)).channel, cut);
+      host.send(knock.subarray(cut), encodeFrame(HostFrame.PING, 1000 + cut));
+      assert.equal((await host.next()).type, AgentFrame.HELLO);
+      assert.equal((await host.next()).channel, 1000 + cut);
+    }
+  });
+
   it('ignores frames outside a session', async () => {
     using host = new RawHost(await agent.raw());
     await host.meet(Buffer.concat([exec(5, 'echo', 'no'), encodeFrame(HostFrame.PING, 6)]));
@@ -177,15 +192,25 @@ describe('the guest agent given malformed input', function () {
   it('sends no more output than it was granted', async () => {
     using host = new RawHost(await agent.raw());
     await host.meet();
-    host.send(exec(1, 'head', '-c', '300000', '/dev/zero'));
+    host.send(exec(1, 'sh', '-c', 'head -c 300000 /dev/zero; echo written >&2'));
     let bytes = 0;
-    while (bytes < 262_144) bytes += (await host.nextOf(AgentFrame.STDOUT)).payload.length;
+    const readUntil = async (type: number) => {
+      for (;;) {
+        const frame = await host.next();
+        if (frame.type === AgentFrame.STDOUT) bytes += frame.payload.length;
+        if (frame.type === type) return frame;
+      }
+    };
+    // All is in the agent's pipe once the command says so; an answer that comes after proves that it was held back.
+    await readUntil(AgentFrame.STDERR);
+    for (let channel = 2; channel < 12; channel++) {
+      host.send(encodeFrame(HostFrame.PING, channel));
+      await readUntil(AgentFrame.PONG);
+    }
     assert.equal(bytes, 262_144);
-    host.send(encodeFrame(HostFrame.PING, 3));
-    assert.equal((await host.next()).type, AgentFrame.PONG);
     host.send(encodeFrame(HostFrame.CREDIT, 1, encodeCredit(1, 100_000)));
-    while (bytes < 300_000) bytes += (await host.nextOf(AgentFrame.STDOUT)).payload.length;
-    assert.deepEqual(decodeExit((await host.nextOf(AgentFrame.EXIT)).payload), { code: 0 });
+    assert.deepEqual(decodeExit((await readUntil(AgentFrame.EXIT)).payload), { code: 0 });
+    assert.equal(bytes, 300_000);
   });
 
   it('refuses credit beyond the window', async () => {

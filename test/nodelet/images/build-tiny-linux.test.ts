@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buildTinyLinux } from '../../../nodelet/images/build-tiny-linux.ts';
@@ -18,13 +18,19 @@ describe('building the tiny Linux image', function () {
   });
   after(() => rm(dir, { recursive: true }));
 
-  it('gives the same digest in another place, and leaves an image alone that is up to date', async function () {
+  it('gives the same digest in another place, replaces an image out of date and leaves one alone that is not', async function () {
     if (!canBuildImage()) this.skip();
     const first = await tinyImage(join(dir, 'a/tiny-linux'));
-    const second = await tinyImage(join(dir, 'somewhere-else/tiny-linux'));
+    const stale = join(dir, 'somewhere-else/tiny-linux');
+    await mkdir(stale, { recursive: true });
+    const old = JSON.stringify({ ...first.manifest, agentSource: 'sha256:0' });
+    for (const name of ['image.json', 'vmlinux', 'initrd.cpio']) await writeFile(join(stale, name), old);
+    const second = await tinyImage(stale);
     assert.ok(first.built && second.built);
     assert.match(first.facts.digest, /^sha256:[0-9a-f]{64}$/);
     assert.deepEqual(second.facts, first.facts);
+    assert.deepEqual(await readdir(join(dir, 'somewhere-else')), ['tiny-linux'], 'nothing is left beside it');
+    assert.deepEqual(await new ImageDigests().facts(second.dir, never), first.facts);
     const before = await stat(join(first.dir, 'vmlinux'));
     const again = await tinyImage(first.dir);
     assert.equal(again.built, false);
@@ -36,10 +42,6 @@ describe('building the tiny Linux image', function () {
         if (trace.length > 3) assert.equal(bytes.indexOf(trace), -1, `${name} names ${trace}`);
       }
     }
-
-    await writeFile(join(first.dir, 'image.json'), '{}');
-    assert.equal((await tinyImage(first.dir)).built, true);
-    assert.deepEqual(await new ImageDigests().facts(first.dir, never), first.facts);
   });
 
   const build = (run: RunCommand) =>

@@ -164,6 +164,20 @@ describe('the monitor client', () => {
     await client.closed;
   });
 
+  it('keeps no place for what nobody waits for', async () => {
+    await listen();
+    await using client = await open();
+    const leaving = new AbortController();
+    const left = Array.from({ length: 64 }, () =>
+      client.execute('query-status', {}, leaving.signal).catch(() => 'left'),
+    );
+    leaving.abort();
+    await Promise.all(left);
+    const cont = client.execute('cont', {}, signal);
+    say({ return: {}, id: (await received('cont')).id });
+    assert.deepEqual(await cont, {});
+  });
+
   it('bounds what may wait', async () => {
     await listen();
     const client = await open();

@@ -1,0 +1,64 @@
+import assert from 'node:assert/strict';
+import { findCondition } from '../../resources/meta/condition.ts';
+import { NodeletWorld } from './nodelet-world.ts';
+
+describe('nodelet: a store that was put back', () => {
+  let world: NodeletWorld;
+  beforeEach(async () => {
+    world = await NodeletWorld.make();
+  });
+  afterEach(() => world[Symbol.asyncDispose]());
+
+  const distrust = () => {
+    const host = world.host();
+    return host && findCondition(host, 'StoreRolledBack');
+  };
+
+  for (const [what, put] of [
+    ['to an earlier revision', () => (world.api.revision = 50)],
+    ['as another one', () => (world.api.storeUID = 'store-2')],
+  ] as const) {
+    it(`${what} has nothing stopped or removed until it is acknowledged`, async () => {
+      await world.running('a');
+      await world.running('b');
+      await world.stop();
+      put();
+      world.api.delete('vms', 'demo/a');
+      world.set('b', { power: 'Stopped' });
+      await world.start();
+      await world.until('it is noticed', () => distrust()?.status === 'True');
+      await world.until('b says why', () => world.reason('b') === 'StoreRolledBack');
+      await world.quiet();
+      assert.equal(world.guests.get('uid-a')?.power, 'Running');
+      assert.equal(world.guests.get('uid-b')?.power, 'Running');
+      assert.equal(world.vm('b')?.status?.phase, 'Running');
+
+      await world.nodelet?.acknowledgeStore();
+      await world.until('a is gone', () => world.vm('a') === undefined);
+      await world.untilPhase('b', 'Stopped', 'Stopped');
+      await world.until('it is trusted', () => distrust()?.status === 'False');
+    });
+  }
+
+  it('still has guests made and started', async () => {
+    await world.running('a');
+    await world.stop();
+    world.api.storeUID = 'store-2';
+    await world.aVM('b');
+    await world.start();
+    await world.untilReady('b');
+    await world.until('it is noticed', () => distrust()?.status === 'True');
+  });
+
+  it('is not written about again and again', async () => {
+    await world.running('a');
+    await world.stop();
+    world.api.revision = 50;
+    await world.start();
+    await world.until('it is noticed', () => distrust()?.status === 'True');
+    await world.quiet();
+    const before = world.api.writes.length;
+    await world.quiet();
+    assert.deepEqual(world.api.writes.slice(before), []);
+  });
+});

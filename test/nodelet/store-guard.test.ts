@@ -1,0 +1,94 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { StoreGuard } from '../../nodelet/store-guard.ts';
+
+describe('store guard', () => {
+  let folder: string;
+  let now: { uid: string; revision: number };
+  const { signal } = new AbortController();
+
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'coppice-guard-'));
+    now = { uid: 'one', revision: 1000 };
+  });
+  afterEach(() => rm(folder, { recursive: true, force: true }));
+
+  const open = () => new StoreGuard({ root: join(folder, 'mac-1'), storeIdentity: async () => now });
+  const file = () => join(folder, 'mac-1', 'store.json');
+  const trusts = async (guard: StoreGuard) => (await guard.check(signal)).trusted;
+
+  it('trusts the first store it meets, and that store as it grows', async () => {
+    const guard = open();
+    assert.equal(guard.trust, undefined);
+    assert.equal(await trusts(guard), true);
+    now = { uid: 'one', revision: 5000 };
+    assert.equal(await trusts(guard), true);
+    assert.equal(await trusts(open()), true);
+    assert.deepEqual(JSON.parse(await readFile(file(), 'utf8')), now);
+  });
+
+  it('distrusts another store, and names both', async () => {
+    await open().check(signal);
+    now = { uid: 'two', revision: 9000 };
+    const trust = await open().check(signal);
+    assert.ok(!trust.trusted && /the store is two, before it was one/.test(trust.message));
+  });
+
+  it('distrusts an earlier revision, to the last one it saw itself', async () => {
+    const guard = open();
+    await guard.check(signal);
+    now = { uid: 'one', revision: 1010 };
+    await guard.check(signal);
+    now = { uid: 'one', revision: 1009 };
+    const trust = await guard.check(signal);
+    assert.ok(!trust.trusted && /is at revision 1009, before it was at 1010/.test(trust.message));
+  });
+
+  it('distrusts an earlier revision after a restart', async () => {
+    await open().check(signal);
+    now = { uid: 'one', revision: 999 };
+    assert.equal(await trusts(open()), false);
+  });
+
+  it('stays distrustful when the revision grows past what was seen, over restarts too, in the same words', async () => {
+    await open().check(signal);
+    now = { uid: 'one', revision: 5 };
+    const guard = open();
+    const first = await guard.check(signal);
+    now = { uid: 'one', revision: 50_000 };
+    assert.deepEqual(await guard.check(signal), first);
+    assert.deepEqual(await open().check(signal), first);
+  });
+
+  it('trusts again once acknowledged, or once the file is removed', async () => {
+    const guard = open();
+    await guard.check(signal);
+    now = { uid: 'two', revision: 5 };
+    assert.equal(await trusts(guard), false);
+    await guard.acknowledge();
+    assert.equal(await trusts(guard), true);
+    now = { uid: 'three', revision: 5 };
+    assert.equal(await trusts(guard), false);
+    await rm(file());
+    assert.equal(await trusts(guard), true);
+    assert.equal(await trusts(open()), true);
+  });
+
+  it('distrusts any store while its file cannot be understood, and says what to do', async () => {
+    await open().check(signal);
+    for (const text of ['{"uid":', '{}', '[]']) {
+      await writeFile(file(), text);
+      const trust = await open().check(signal);
+      assert.ok(!trust.trusted && /store.json holds no uid and revision; remove it/.test(trust.message));
+      assert.equal(await readFile(file(), 'utf8'), text);
+    }
+  });
+
+  it('decides nothing when the server cannot be asked', async () => {
+    const guard = new StoreGuard({ root: folder, storeIdentity: () => Promise.reject(new Error('no server')) });
+    await assert.rejects(guard.check(signal), /no server/);
+    assert.equal(guard.trust, undefined);
+  });
+});

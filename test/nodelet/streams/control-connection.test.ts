@@ -1,0 +1,151 @@
+import assert from 'node:assert/strict';
+import { keepControlConnection } from '../../../nodelet/streams/control-connection.ts';
+import { lineLogger } from '../../../resources/ambient/log.ts';
+import { ManualClock } from '../../../resources/ambient/manual-clock.ts';
+import { PING_INTERVAL_MS, type StreamRequest } from '../../../resources/streams/control-messages.ts';
+import { eventually } from '../drivers/eventually.ts';
+import { StreamServer } from './stream-server.ts';
+
+describe('control connection', () => {
+  let server: StreamServer;
+  let clock: ManualClock;
+  let ending: AbortController;
+  let done: Promise<void>;
+  let dials: [string, StreamRequest][];
+  let losses: number;
+  /** What the last loss was answered with. */
+  let againInMs: number;
+
+  beforeEach(async () => {
+    server = await StreamServer.listen();
+    clock = new ManualClock();
+    ending = new AbortController();
+    dials = [];
+    losses = 0;
+  });
+  afterEach(async () => {
+    ending.abort();
+    await done;
+    await server[Symbol.asyncDispose]();
+  });
+
+  const start = (random = 0.5) => {
+    done = keepControlConnection(
+      {
+        host: 'mac-1',
+        server: { url: server.url },
+        clock,
+        random: () => random,
+        log: lineLogger(
+          (line) => {
+            if (!line.includes('control socket lost')) return;
+            losses += 1;
+            againInMs = Number(/againInMs=(\d+)/.exec(line)?.[1]);
+          },
+          () => clock.now(),
+        ),
+        onDial: (ticket, stream) => dials.push([ticket, stream]),
+      },
+      ending.signal,
+    );
+  };
+  const control = (nth = 0) => eventually(`control socket ${nth}`, () => server.controls[nth]);
+  const closed = (nth: number) => eventually('it is closed', () => server.controls[nth]?.readyState === 3);
+  /** The nth wait before the next try has begun. */
+  const waits = (nth = 1) => eventually('it waits', () => losses === nth && clock.waiting === 1);
+
+  it('passes on what the server asks for, and passes over what nobody understands', async () => {
+    start();
+    const socket = await control();
+    assert.deepEqual(server.paths, ['/apis/coppice.dev/v1/hosts/mac-1/control']);
+    const logs = { kind: 'logs', guestID: 'g', follow: true, tailLines: 5 };
+    const exec = { kind: 'exec', guestID: 'g', command: ['ls'], stdin: true, tty: false };
+    for (const text of [
+      'no JSON',
+      '{"type":"other"}',
+      JSON.stringify({ type: 'dial', ticket: 't', stream: { kind: 'exec', guestID: 'g', command: 'ls' } }),
+      JSON.stringify({ type: 'dial', ticket: 't1', stream: logs }),
+      JSON.stringify({ type: 'dial', ticket: 't2', stream: exec }),
+    ]) {
+      socket.send(text);
+    }
+    await eventually('both are passed on', () => dials.length === 2);
+    assert.deepEqual(dials, [
+      ['t1', logs],
+      ['t2', exec],
+    ]);
+  });
+
+  it('is opened again after a loss', async () => {
+    start();
+    (await control()).terminate();
+    await waits();
+    await clock.advance(500);
+    await control(1);
+  });
+
+  it('waits longer each time it does not come up, never longer than half a minute, and begins anew after it did', async () => {
+    server.refuse = true;
+    start(1);
+    let tries = 0;
+    for (const delayMs of [500, 1000, 2000, 4000, 8000, 16_000, 30_000, 30_000]) {
+      tries += 1;
+      await waits(tries);
+      assert.equal(againInMs, delayMs);
+      const before = server.paths.length;
+      await clock.advance(delayMs - 1);
+      assert.equal(server.paths.length, before);
+      await clock.advance(1);
+      await eventually('it tries', () => server.paths.length > before);
+    }
+    await waits(tries + 1);
+    server.refuse = false;
+    await clock.advance(30_000);
+    (await control()).terminate();
+    await waits(tries + 2);
+    await clock.advance(500);
+    await control(1);
+  });
+
+  it('is given up after three silent intervals', async () => {
+    start();
+    const socket = await control();
+    await heard();
+    await clock.advance(3 * PING_INTERVAL_MS - 1);
+    assert.equal(socket.readyState, 1);
+    await clock.advance(1);
+    await closed(0);
+    await waits();
+    await clock.advance(500);
+    await control(1);
+  });
+
+  it('is kept while the server pings', async () => {
+    start();
+    const socket = await control();
+    for (let i = 0; i < 10; i++) {
+      await clock.advance(2 * PING_INTERVAL_MS);
+      await heard();
+    }
+    assert.equal(server.controls.length, 1);
+    assert.equal(socket.readyState, 1);
+  });
+
+  it('is closed when the signal aborts, also while it waits', async () => {
+    start();
+    await control();
+    ending.abort();
+    await done;
+    await closed(0);
+    assert.equal(clock.waiting, 0);
+  });
+
+  /** A ping, and its pong: what was sent before has arrived. */
+  async function heard(): Promise<void> {
+    const socket = server.controls.at(-1);
+    await new Promise<void>((resolve) => {
+      socket?.once('pong', () => resolve());
+      socket?.ping();
+    });
+  }
+});
