@@ -71,6 +71,15 @@ export class OwnedObjects {
     );
   }
 
+  /** The namespaces in which anything is. */
+  namespaces(): ReadonlySet<string> {
+    const names = new Set<string>();
+    for (const { cache } of this.#followed.values()) {
+      for (const { metadata } of cache.list()) if (metadata.namespace !== undefined) names.add(metadata.namespace);
+    }
+    return names;
+  }
+
   /** Where an owner is found, and the cached object there; undefined when no such kind is served. */
   owner(
     reference: OwnerReference,

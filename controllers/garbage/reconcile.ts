@@ -36,6 +36,7 @@ export interface GarbageDeps {
 export async function reconcile(key: string, deps: GarbageDeps, signal: AbortSignal): Promise<Outcome> {
   if (key === DISCOVER) {
     await deps.owned.follow(await servedResources(deps.client, signal));
+    await collectStrays(deps, signal);
     return { requeueAfterMs: DISCOVER_EVERY_MS };
   }
   if (key === SWEEP_EVENTS) return sweepEvents(deps, signal);
@@ -77,6 +78,20 @@ async function ownerState(
   const resource = client.resource<KubeObject>(owner.ref, owner.ref.namespaced ? namespace : undefined);
   const there = await orGone(resource.get(reference.name, signal));
   return there?.metadata.uid === reference.uid ? 'present' : 'absent';
+}
+
+/**
+ * Empties namespaces that are not there any more: one that goes with its Tenant goes in the Tenant's own transaction, so something may have
+ * been made in it after it was last found empty.
+ */
+async function collectStrays({ client, namespaces, owned, log }: GarbageDeps, signal: AbortSignal): Promise<void> {
+  for (const name of owned.namespaces()) {
+    if (namespaces.get(name) !== undefined) continue;
+    // A cache may be behind, so only the server can say that a namespace is gone.
+    if ((await orGone(client.resource<Namespace>(Namespace).get(name, signal))) !== undefined) continue;
+    await emptyNamespace(client, name, signal);
+    log.info('emptied a namespace that is gone', { namespace: name });
+  }
 }
 
 /** Empties a namespace that is being deleted, then lets it go. */

@@ -37,7 +37,10 @@ export async function reconcile(key: string, deps: HostLivenessDeps, signal: Abo
   const [was, is] = [findCondition(host, 'Ready'), written && findCondition(written, 'Ready')];
   if (is !== undefined && is.status !== was?.status) {
     log.info('host readiness changed', { host: key, ready: is.status, reason: is.reason });
-    events.record(host, { type: is.status === 'True' ? 'Normal' : 'Warning', reason: is.reason, message: is.message });
+    // The steps of a first start are no news; coming up and going down are.
+    const [type, tells] =
+      is.status === 'True' ? (['Normal', true] as const) : (['Warning', was?.status === 'True'] as const);
+    if (tells) events.record(host, { type, reason: is.reason, message: is.message });
   }
   return verdict.is === 'silent' ? {} : { requeueAfterMs: verdict.againInMs };
 }

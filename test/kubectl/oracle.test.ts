@@ -29,6 +29,9 @@ const NAMESPACES: ResourceRef = {
 /** `? timeout` steps were recorded at 90 s; what hangs there hangs here, so less is enough. */
 const STEP_MS = 12_000;
 
+const UNKNOWN_VERSION =
+  'echo \'{"apiVersion":"demo.example.com/v2","kind":"Widget","metadata":{"name":"r1"},"spec":{"size":"small"}}\' | kubectl create --raw /apis/demo.example.com/v1/namespaces/$NS/widgets -f -';
+
 /** Steps that do not match yet, by scenario, each with the reason. A step that comes to match must be taken off. */
 const KNOWN: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   '02-create-get': {},
@@ -38,7 +41,7 @@ const KNOWN: Readonly<Record<string, Readonly<Record<string, string>>>> = {
       "the reason ends in Go's own words for a JSON error; code and reason are the same",
     'kubectl get --raw "/apis/demo.example.com/v1/namespaces/$NS/widgets?resourceVersion=abc"':
       'the recorded server lets a 500 of its own through; ours is a 422 of ListOptions with the same sentence',
-    [`echo '{"apiVersion":"demo.example.com/v2","kind":"Widget","metadata":{"name":"r1"},"spec":{"size":"small"}}' | kubectl create --raw /apis/demo.example.com/v1/namespaces/$NS/widgets -f -`]:
+    [UNKNOWN_VERSION]:
       'the recorded server warns of an unknown field of a version it does not know; ours only refuses, in the same words',
   },
   '08-wait-watch': {},

@@ -3,6 +3,7 @@ import { rfc3339 } from '../../../resources/ambient/clock.ts';
 import { CoordinationLease } from '../../../resources/kinds/coordination-lease.ts';
 import { Event } from '../../../resources/kinds/event.ts';
 import { Namespace } from '../../../resources/kinds/namespace.ts';
+import { Tenant } from '../../../resources/kinds/tenant.ts';
 import type { KubeObject, OwnerReference } from '../../../resources/meta/object.ts';
 import { WIDGET } from '../../builders/widget.ts';
 import { quiesce } from '../../harness/eventually.ts';
@@ -144,6 +145,26 @@ describe('the garbage duty', () => {
     await leases.patch('held', { metadata: { finalizers: [] } });
     await fleet.eventually('gone', () => fleet.find<Namespace>(Namespace, 'plain') === undefined);
     assert.deepEqual(fleet.errors, []);
+  });
+
+  it('finds what was made in a namespace at the very moment it went with its tenant', async () => {
+    await using fleet = await Fleet.start();
+    await fleet.addTenant();
+    const leases = fleet.resource<CoordinationLease>(CoordinationLease, 'red');
+    const lease = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: { name: 'stray' }, spec: {} };
+    const made: Promise<unknown>[] = [];
+    fleet.onRequest = (_, { method, path }) => {
+      if (method === 'PATCH' && path.endsWith('/tenants/red') && made.length === 0) made.push(leases.create(lease));
+    };
+    fleet.startControllers('tenant');
+    await fleet.resource<Tenant>(Tenant).delete('red');
+    await fleet.eventually('tenant gone', () => fleet.find<Tenant>(Tenant, 'red') === undefined);
+    await Promise.all(made);
+    assert.deepEqual([names(fleet), fleet.find<Namespace>(Namespace, 'red')], [['stray'], undefined]);
+    await fleet.stopControllers();
+    await aLease(fleet, 'elsewhere');
+    fleet.startControllers('garbage');
+    await fleet.eventually('collected', () => names(fleet).join() === 'elsewhere');
   });
 
   it('deletes Events an hour after they last happened', async () => {

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { Event } from '../../../resources/kinds/event.ts';
 import { Host } from '../../../resources/kinds/host.ts';
 import { findCondition } from '../../../resources/meta/condition.ts';
 import { quiesce } from '../../harness/eventually.ts';
@@ -32,6 +33,9 @@ describe('the host-liveness duty', () => {
     await fleet.heartbeat('mac-1');
     assert.equal(await later(fleet, 1), 'True NodeletReady');
     assert.notEqual(condition(fleet, 'DriverReady'), undefined);
+    const told = () => fleet.all<Event>(Event).map((event) => `${event.type} ${event.reason} ×${event.count}`);
+    await fleet.eventually('told', () => told().includes('Normal NodeletReady ×2'));
+    assert.deepEqual(told().sort(), ['Normal NodeletReady ×2', 'Warning NodeletSilent ×1']);
   });
 
   it('gives every host a full grace period after it started, also one that was silent all along', async () => {

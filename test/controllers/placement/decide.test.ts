@@ -209,33 +209,28 @@ describe('what placement never does', () => {
   });
 
   it('is to give a host more than it has, a third macOS guest, or two tenants on a leased host', () => {
-    fc.assert(
-      fc.property(aFleet, fc.array(aWish, { maxLength: 40 }), fc.boolean(), (fleet, wishes, strict) => {
-        const hosts = fleet.map(({ lessee, ...rest }, n) =>
-          aHost({ name: `h${n}`, ...rest, ...(lessee && { lessee }) }),
-        );
-        const world = aWorld({
-          hosts,
-          tenants: [aTenant('red'), aTenant('blue')],
-          policy: strict ? { ...LENIENT, requireLeaseForMacOS: true } : LENIENT,
-        });
-        for (const [n, { namespace, vmClass, gone, ...size }] of wishes.entries()) {
-          const vm = aVM({ name: `v${n}`, namespace, spec: { class: vmClass, resolved: { digest: DIGEST, ...size } } });
-          world.set(VMS, objectKey(vm.metadata), vm, 1);
-          const decision = decide(vm, world, hosts, n);
-          if (decision.kind === 'wait') continue;
-          const placed: VM = { ...vm, spec: { ...vm.spec, hostName: decision.host } };
-          world.assume(VMS, objectKey(vm.metadata), placed, 100 + n);
-          if (gone) world.set(VMS, objectKey(vm.metadata), undefined, 1000);
-          safe(world, hosts);
-        }
-        const counted = world.recount();
-        for (const { metadata } of hosts)
-          assert.deepEqual(world.hostUse(metadata.name), counted.hostUse(metadata.name));
-        for (const ns of ['red', 'blue']) assert.deepEqual(world.tenantUse(ns), counted.tenantUse(ns));
-      }),
-      { numRuns: 300 },
-    );
+    const keeps = fc.property(aFleet, fc.array(aWish, { maxLength: 40 }), fc.boolean(), (fleet, wishes, strict) => {
+      const hosts = fleet.map(({ lessee, ...rest }, n) => aHost({ name: `h${n}`, ...rest, ...(lessee && { lessee }) }));
+      const world = aWorld({
+        hosts,
+        tenants: [aTenant('red'), aTenant('blue')],
+        policy: strict ? { ...LENIENT, requireLeaseForMacOS: true } : LENIENT,
+      });
+      for (const [n, { namespace, vmClass, gone, ...size }] of wishes.entries()) {
+        const vm = aVM({ name: `v${n}`, namespace, spec: { class: vmClass, resolved: { digest: DIGEST, ...size } } });
+        world.set(VMS, objectKey(vm.metadata), vm, 1);
+        const decision = decide(vm, world, hosts, n);
+        if (decision.kind === 'wait') continue;
+        const placed: VM = { ...vm, spec: { ...vm.spec, hostName: decision.host } };
+        world.assume(VMS, objectKey(vm.metadata), placed, 100 + n);
+        if (gone) world.set(VMS, objectKey(vm.metadata), undefined, 1000);
+        safe(world, hosts);
+      }
+      const counted = world.recount();
+      for (const { metadata } of hosts) assert.deepEqual(world.hostUse(metadata.name), counted.hostUse(metadata.name));
+      for (const ns of ['red', 'blue']) assert.deepEqual(world.tenantUse(ns), counted.tenantUse(ns));
+    });
+    fc.assert(keeps, { numRuns: 300 });
   });
 });
 
