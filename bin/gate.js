@@ -1,5 +1,5 @@
-// `npm test`: types, lint and every suite, the same here and in CI. Each folder of test/ is a suite and runs in a process of its own, two
-// at a time; each prints its time. Generated files are compared by the suites themselves.
+// `npm test`: types, lint and every suite, the same here and in CI. Each folder of test/ is a suite (of test/nodelet each folder in it, as
+// real guests take their time) and runs in a process of its own, two at a time; each prints its time. Generated files are compared by the suites themselves.
 import './check-node.js';
 import { spawn } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
@@ -88,17 +88,21 @@ function count(name, { stats, failures, pending }, code, said) {
   return `${stats.passes} passed, ${stats.failures} failed, ${stats.pending} skipped`;
 }
 
-/** Begun first, so that none of them is left running alone at the end. */
-const LONG = ['nodelet', 'apiserver', 'kubectl'];
+/** Begun first, longest first, so that none of them is left running alone at the end. */
+const LONG = ['nodelet/drivers', 'nodelet/images', 'kubectl', 'apiserver'];
+/** Folders whose folders are suites of their own. */
+const SPLIT = new Set(['nodelet']);
 
-/** The folders of test/ that hold tests. */
+/** Every test once: the files beside the folders of test/ are a suite too. */
 function suites() {
   const tests = join(root, 'test');
-  return readdirSync(tests, { withFileTypes: true })
-    .filter((entry) => entry.isDirectory())
-    .map((entry) => ({ name: entry.name, files: testsIn(join(tests, entry.name)) }))
-    .filter(({ files }) => files.length > 0)
-    .sort((a, b) => rank(a.name) - rank(b.name));
+  const own = { name: 'repository', files: testsIn(tests, false) };
+  const folders = foldersIn(tests).flatMap((name) => {
+    if (!SPLIT.has(name)) return [{ name, files: testsIn(join(tests, name), true) }];
+    const inner = foldersIn(join(tests, name)).map((child) => `${name}/${child}`);
+    return [name, ...inner].map((suite) => ({ name: suite, files: testsIn(join(tests, suite), suite !== name) }));
+  });
+  return [own, ...folders].filter(({ files }) => files.length > 0).sort((a, b) => rank(a.name) - rank(b.name));
 }
 
 function rank(name) {
@@ -106,8 +110,14 @@ function rank(name) {
   return at < 0 ? LONG.length : at;
 }
 
-function testsIn(folder) {
-  return readdirSync(folder, { recursive: true })
+function foldersIn(folder) {
+  return readdirSync(folder, { withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .map((entry) => entry.name);
+}
+
+function testsIn(folder, recursive) {
+  return readdirSync(folder, { recursive })
     .filter((file) => file.endsWith('.test.ts'))
     .map((file) => join(folder, file))
     .sort();

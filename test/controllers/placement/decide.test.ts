@@ -208,7 +208,7 @@ describe('what placement never does', () => {
     gone: fc.boolean(),
   });
 
-  it('is to give a host more than it has, a third macOS guest, or two tenants on a leased host', () => {
+  it('is to give a host more than it has, a third macOS guest, or two tenants on a leased host', async () => {
     const keeps = fc.property(aFleet, fc.array(aWish, { maxLength: 40 }), fc.boolean(), (fleet, wishes, strict) => {
       const hosts = fleet.map(({ lessee, ...rest }, n) => aHost({ name: `h${n}`, ...rest, ...(lessee && { lessee }) }));
       const world = aWorld({
@@ -230,7 +230,7 @@ describe('what placement never does', () => {
       for (const { metadata } of hosts) assert.deepEqual(world.hostUse(metadata.name), counted.hostUse(metadata.name));
       for (const ns of ['red', 'blue']) assert.deepEqual(world.tenantUse(ns), counted.tenantUse(ns));
     });
-    fc.assert(keeps, { numRuns: 300 });
+    await fc.assert(keeps, { numRuns: 300 });
   });
 });
 
