@@ -20,7 +20,7 @@ export default class Up extends CoppiceCommand {
     }),
     driver: Flags.string({
       description: 'what runs the guests; auto takes qemu where it is installed, else sim',
-      options: ['auto', 'vz', 'qemu', 'sim'],
+      options: ['auto', 'qemu', 'sim'],
       default: 'auto',
     }),
     hosts: Flags.integer({ description: 'simulated hosts, with --driver sim', min: 1, max: 5000, helpValue: 'N' }),

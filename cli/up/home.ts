@@ -1,5 +1,5 @@
-import { accessSync, chmodSync, constants, existsSync, mkdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { accessSync, constants, mkdirSync, statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { Failure } from '../failure.ts';
 
 /** Where an installation keeps its things. */
@@ -19,12 +19,9 @@ export interface Home {
 /** Makes the folder of an installation, for its owner only. Throws a `Failure` when it cannot be written to. */
 export function openHome(path: string): Home {
   try {
-    const fresh = !existsSync(path);
-    mkdirSync(path, { recursive: true, mode: 0o700 });
-    if (fresh) chmodSync(path, 0o700);
+    makeFolder(path);
     accessSync(path, constants.W_OK | constants.X_OK);
-    for (const folder of ['images', 'hosts', 'log', 'cache'])
-      mkdirSync(join(path, folder), { recursive: true, mode: 0o700 });
+    for (const folder of ['images', 'hosts', 'log', 'cache']) makeFolder(join(path, folder));
   } catch (error) {
     throw startFailure(error, path);
   }
@@ -41,6 +38,13 @@ export function openHome(path: string): Home {
   };
 }
 
+/** A folder for its owner only, and the folders above it. Step by step: Node's own recursive mkdir never returns where a system like /proc says ENOENT. */
+function makeFolder(path: string): void {
+  if (statSync(path, { throwIfNoEntry: false })?.isDirectory() === true) return;
+  if (dirname(path) !== path) makeFolder(dirname(path));
+  mkdirSync(path, { mode: 0o700 });
+}
+
 /** What the system said about a file, as one sentence. Other errors are given back as they are. */
 export function startFailure(error: unknown, path: string): unknown {
   const { code } = (error ?? {}) as NodeJS.ErrnoException;
@@ -51,6 +55,7 @@ export function startFailure(error: unknown, path: string): unknown {
     ENOSPC: `the disk that holds ${path} is full`,
     EDQUOT: `the disk quota of ${path} is used up`,
     ENOTDIR: `${path} cannot be made: a part of it is a file`,
+    ENOENT: `${path} cannot be made there`,
     EEXIST: `${path} is a file, not a folder`,
   };
   const message = code === undefined ? undefined : said[code];

@@ -35,11 +35,6 @@ export function upOptions(
   cwd: string,
 ): UpOptions {
   const { driver } = flags;
-  if (driver === 'vz') {
-    throw new Failure('the vz driver runs macOS guests through a helper this version does not bring', {
-      hint: 'use --driver qemu for Linux guests, or --driver sim',
-    });
-  }
   if (driver !== 'auto' && driver !== 'qemu' && driver !== 'sim') throw new Failure(`there is no driver "${driver}"`);
   if (driver !== 'sim' && flags.hosts !== undefined && flags.hosts !== 1)
     throw new Failure('--hosts is for simulated hosts', { hint: `add --driver sim` });
