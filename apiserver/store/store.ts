@@ -35,6 +35,11 @@ export interface Store extends AsyncDisposable {
    * are judged as if it had happened. Without it only `done` tells.
    */
   txn(request: TxnRequest): StagedTxn;
+  /**
+   * How often writes in flight were undone (guarantee 4), counted in the same step as the state goes back: who laid staged writes over the
+   * durable state learns here at once that they are void. Must be there where `staged` is ever set.
+   */
+  rollbacks?(): number;
   /** Batches after `fromRevision`, until the signal aborts (ends quietly) or a StoreError ends it. */
   watch(fromRevision: number, signal: AbortSignal): AsyncIterable<Batch>;
   /** Forgets history before `revision`; the state at `revision` stays readable. Returns when it is forgotten. */
