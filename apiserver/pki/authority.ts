@@ -74,9 +74,7 @@ export class Authority {
   vouches({ cert, key }: KeyPair): boolean {
     try {
       const leaf = new X509Certificate(cert);
-      return (
-        leaf.checkPrivateKey(createPrivateKey(key)) && leaf.verify(new X509Certificate(this.#pair.cert).publicKey)
-      );
+      return leaf.checkPrivateKey(createPrivateKey(key)) && leaf.verify(new X509Certificate(this.#pair.cert).publicKey);
     } catch {
       // A file cut short by a crash is no pair.
       return false;
