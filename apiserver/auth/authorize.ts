@@ -37,7 +37,11 @@ export function rowOf(kind: Kind, subresource: string | undefined) {
 function inHostScope(identity: Identity, ask: Ask): boolean {
   const host = hostNameOf(identity);
   if (ask.kind.plural === 'hosts')
-    return ask.name === host || ask.fields.get('metadata.name') === host || ask.verb === 'create';
+    return (
+      ask.name === host ||
+      ask.fields.get('metadata.name') === host ||
+      (ask.verb === 'create' && ask.subresource === undefined)
+    );
   if (ask.kind.plural !== 'vms') return true;
   return ask.name !== undefined || ask.fields.get('spec.hostName') === host;
 }

@@ -1,4 +1,7 @@
 import assert from 'node:assert/strict';
+import { ManualClock } from '../../../resources/ambient/manual-clock.ts';
+import { eventually } from '../../harness/eventually.ts';
+import type { RawAnswer } from '../../harness/raw.ts';
 import { MERGE, NAMESPACES, WIDGETS, WidgetServer } from './widget-server.ts';
 
 const ALL = '/apis/demo.example.com/v1/widgets';
@@ -23,6 +26,7 @@ const names = (list: ListBody) => list.items?.map((item) => item.metadata.name);
 
 describe('list', () => {
   let server: WidgetServer;
+  let clock: ManualClock;
   const list = (url: string, accept?: string) =>
     server.send('GET', url, undefined, undefined, accept === undefined ? {} : { headers: { accept } });
   const page = async (query: string): Promise<ListBody> => {
@@ -31,7 +35,8 @@ describe('list', () => {
     return answer.body as ListBody;
   };
   beforeEach(async () => {
-    server = await WidgetServer.start();
+    clock = new ManualClock();
+    server = await WidgetServer.start({ clock });
   });
   afterEach(() => server[Symbol.asyncDispose]());
 
@@ -197,9 +202,13 @@ describe('list', () => {
     assert.deepEqual(names(await page('')), ['a', 'b', 'c', 'd', 'e']);
   });
 
-  it('of a future revision waits a little, then says 504 as clients know it', async function () {
-    this.timeout(10_000);
-    const answer = await list(`${WIDGETS}?resourceVersion=${server.revision + 1_000}`);
+  it('of a future revision waits a little, then says 504 as clients know it', async () => {
+    let answer: RawAnswer | undefined;
+    void list(`${WIDGETS}?resourceVersion=${server.revision + 1_000}`).then((got) => {
+      answer = got;
+    });
+    await eventually(clock, 'the list is answered', () => answer !== undefined, 500);
+    assert.ok(answer !== undefined);
     assert.equal(answer.status, 504);
     assert.equal(answer.body.details?.causes?.[0]?.reason, 'ResourceVersionTooLarge');
     assert.equal(answer.headers['retry-after'], '1');
