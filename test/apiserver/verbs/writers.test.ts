@@ -1,5 +1,10 @@
 import assert from 'node:assert/strict';
 import { controllerIdentity, type Identity } from '../../../apiserver/auth/identity.ts';
+import type { WriteFrame } from '../../../apiserver/verbs/next-object.ts';
+import type { ServerParts } from '../../../apiserver/verbs/verb-context.ts';
+import { checkFinalizers } from '../../../apiserver/verbs/writers.ts';
+import type { KubeObject } from '../../../resources/meta/object.ts';
+import { aWidget, WIDGET } from '../../builders/widget.ts';
 import { createVM, makeQuota, VMS_URL } from '../../harness/quota-world.ts';
 import { send } from '../../harness/raw.ts';
 import { startTestServer, type TestServer } from '../../harness/server.ts';
@@ -52,5 +57,26 @@ describe('fields with a writer', () => {
       (await patch(controllerIdentity('vm-lifecycle'), { spec: { epoch: 4, power: 'Running' } })).status,
       200,
     );
+  });
+});
+
+describe('finalizers under coppice.dev/', () => {
+  const tenantUser: Identity = { user: 'alice', groups: ['system:authenticated'] };
+  const frame = (identity: Identity, parts: ServerParts): WriteFrame => {
+    const served = parts.registry.find('demo.example.com', 'v1', 'widgets');
+    assert.ok(served !== undefined);
+    return { parts, served, identity, subresource: undefined };
+  };
+  const held = (...finalizers: string[]) => ({ ...aWidget(), metadata: { ...aWidget().metadata, finalizers } });
+
+  it('are for those who have a role: others keep theirs as they are, and may have their own', async () => {
+    await using test = await startTestServer({ kinds: [WIDGET] });
+    const { parts } = test.server;
+    const check = (identity: Identity, before: KubeObject, after: KubeObject) => () =>
+      checkFinalizers(frame(identity, parts), before, after);
+    assert.throws(check(tenantUser, held('coppice.dev/x'), held()), { reason: 'Forbidden' });
+    assert.throws(check(tenantUser, held(), held('coppice.dev/x')), { reason: 'Forbidden' });
+    check(tenantUser, held('coppice.dev/x'), held('coppice.dev/x', 'example.com/mine'))();
+    check(controllerIdentity('garbage'), held('coppice.dev/x'), held())();
   });
 });
