@@ -43,10 +43,20 @@ export async function admitRequest(
   const response = await answer(deps, request, async () => {
     const identity = anonymous ? ANONYMOUS : deps.authenticate(request.credential);
     user = identity.user;
+    refuseImpersonation(identity, request);
     return handle(identity);
   });
   deps.audit({ id, atMs: deps.clock.now(), user, method: request.method, path: request.path, status: response.status });
   return { ...response, headers: { 'audit-id': id, ...response.headers } };
+}
+
+/** Acting as somebody else is nobody's right; to ignore the wish would do more than was asked. */
+function refuseImpersonation(identity: Identity, { headers }: ServerRequest): void {
+  const header = Object.keys(headers).find((name) => name.startsWith('impersonate-'));
+  if (header === undefined) return;
+  const what = header === 'impersonate-group' ? 'groups' : header === 'impersonate-uid' ? 'uids' : 'users';
+  const as = `${what} "${headers[header]}"`;
+  throw new ApiError('Forbidden', `${as} is forbidden: User "${identity.user}" cannot impersonate resource "${what}"`);
 }
 
 const ANONYMOUS: Identity = { user: 'system:anonymous', groups: ['system:unauthenticated'] };

@@ -1,10 +1,12 @@
-import { ApiError } from '../resources/meta/api-error.ts';
+import { ApiError, notAllowed } from '../resources/meta/api-error.ts';
 import { type AdmitDeps, admitRequest } from './admit-request.ts';
 import { DOCUMENTS, type Verb } from './auth/authorization-table.ts';
 import { type Ask, authorize } from './auth/authorize.ts';
+import { authorizeHost } from './auth/authorize-host.ts';
 import type { Identity } from './auth/identity.ts';
 import type { ServerVersion } from './discovery/version.ts';
 import { Documents, noSuchResource, nothingHere } from './documents.ts';
+import { unlessAborted } from './registry/key-queue.ts';
 import type { ServedKind } from './registry/registry.ts';
 import { negotiate } from './requests/media-type.ts';
 import { booleanOption } from './requests/options.ts';
@@ -16,6 +18,7 @@ import { deleteCollection } from './verbs/delete-collection.ts';
 import { get } from './verbs/get.ts';
 import { list } from './verbs/list.ts';
 import { patch } from './verbs/patch.ts';
+import { checkRepresentation } from './verbs/represent.ts';
 import { writeScale } from './verbs/scale.ts';
 import { selectionOf } from './verbs/selection.ts';
 import { update } from './verbs/update.ts';
@@ -91,19 +94,37 @@ async function resource(
   const served = deps.parts.registry.find(target.group, target.version, target.plural);
   if (served === undefined || (target.namespace !== undefined && !served.kind.namespaced)) throw noSuchResource();
   if (target.name !== undefined && target.namespace === undefined && served.kind.namespaced) throw noSuchResource();
-  const stream = deps.streams?.[streamId(served, target)];
-  const { verb, handler } =
-    stream === undefined ? verbOf(request, served, target) : { verb: 'create' as const, handler: stream };
+  const stream = isStream(served, target);
+  const { verb, handler } = stream ? streamOf(deps, request, served, target) : verbOf(request, served, target);
   const ask = askOf(request, served, target, verb);
   authorize(identity, ask);
-  const representation = stream === undefined ? negotiate(request.headers.accept) : 'Object';
+  authorizeHost(identity, deps.parts.cache.world);
+  const representation = stream ? 'Object' : negotiate(request.headers.accept);
+  checkRepresentation(verb, representation, request.query);
   const context: VerbContext = { parts: deps.parts, request, identity, served, target, ask, representation };
-  if (stream !== undefined || verb === 'watch') return handler(context);
-  return withDeadline(deps, context, request.method === 'GET' ? READ_MS : MUTATION_MS, handler);
+  if (stream || verb === 'watch') return handler(context);
+  return withDeadline(deps, context, isRead(request) ? READ_MS : MUTATION_MS, handler);
 }
 
-const streamId = ({ kind }: ServedKind, { subresource }: ResourceTarget) =>
-  `${kind.group}/${kind.plural}/${subresource ?? ''}`;
+const isRead = ({ method }: ServerRequest) => method === 'GET' || method === 'HEAD';
+
+function isStream({ kind }: ServedKind, { subresource }: ResourceTarget): boolean {
+  return kind.streams.some((stream) => stream.name === subresource);
+}
+
+/** A stream asked for by plain HTTP: answered when it can be, else the caller is told to upgrade. */
+function streamOf(
+  deps: AppDeps,
+  { method }: ServerRequest,
+  { kind }: ServedKind,
+  { subresource = '' }: ResourceTarget,
+): { verb: Verb; handler: VerbHandler } {
+  if (method !== 'GET' && method !== 'POST') throw notAllowed();
+  const upgrade = async () => {
+    throw new ApiError('BadRequest', `Upgrade request required: ${subresource} is a WebSocket stream`);
+  };
+  return { verb: 'create', handler: deps.streams?.[`${kind.group}/${kind.plural}/${subresource}`] ?? upgrade };
+}
 
 /** What is asked, for the authorization table. */
 export function askOf(
@@ -132,18 +153,27 @@ function verbOf(
   const plain = (verb: Verb) => ({ verb, handler: VERBS[verb] });
   const { method } = request;
   if (name === undefined) {
+    if (method === 'HEAD') return plain('list');
     if (method === 'GET') return plain(booleanOption(request.query, 'watch') ? 'watch' : 'list');
     if (method === 'POST') return plain('create');
     if (method === 'DELETE') return plain('deletecollection');
     throw notAllowed();
   }
   if (subresource === undefined) {
-    const verb = ({ GET: 'get', PUT: 'update', PATCH: 'patch', DELETE: 'delete' } as const)[method];
+    const verb = ITEM_VERBS.get(method);
     if (verb === undefined) throw notAllowed();
     return plain(verb);
   }
   return subresourceVerb(kind, method, subresource);
 }
+
+const ITEM_VERBS: ReadonlyMap<string, Verb> = new Map([
+  ['HEAD', 'get'],
+  ['GET', 'get'],
+  ['PUT', 'update'],
+  ['PATCH', 'patch'],
+  ['DELETE', 'delete'],
+]);
 
 function subresourceVerb(
   kind: ServedKind['kind'],
@@ -152,16 +182,12 @@ function subresourceVerb(
 ): { verb: Verb; handler: VerbHandler } {
   const isStatus = subresource === 'status' && kind.status;
   const isScale = subresource === 'scale' && kind.scale !== undefined;
-  const isPart = kind.parts[subresource] !== undefined;
+  const isPart = Object.hasOwn(kind.parts, subresource);
   if (!isStatus && !isScale && !isPart) throw noSuchResource();
-  if (method === 'GET' && !isPart) return { verb: 'get', handler: get };
+  if ((method === 'GET' || method === 'HEAD') && !isPart) return { verb: 'get', handler: get };
   if (method === 'PUT') return { verb: 'update', handler: isScale ? writeScale : update };
   if (method === 'PATCH' && !isPart) return { verb: 'patch', handler: isScale ? writeScale : patch };
   throw notAllowed();
-}
-
-function notAllowed(): ApiError {
-  return new ApiError('MethodNotAllowed', 'the server does not allow this method on the requested resource');
 }
 
 async function withDeadline(
@@ -177,7 +203,8 @@ async function withDeadline(
   const stop = deps.clock.after(ms, () => timeout.abort(why));
   const signal = AbortSignal.any([context.request.signal, timeout.signal]);
   try {
-    return await handler({ ...context, request: { ...context.request, signal } });
+    const body = (maxBytes: number) => unlessAborted(context.request.body(maxBytes), signal);
+    return await handler({ ...context, request: { ...context.request, body, signal } });
   } finally {
     stop();
   }

@@ -27,16 +27,30 @@ export function inProcessTransport(app: App, identity: Identity): Transport {
   };
 }
 
-async function* pieces(
-  body: Uint8Array | AsyncIterable<Uint8Array>,
-  ended: AbortController,
-): AsyncIterable<Uint8Array> {
-  try {
-    if (!(body instanceof Uint8Array)) yield* body;
-    else if (body.length > 0) yield body;
-  } finally {
-    ended.abort();
-  }
+/** The body, which ends the request when its reader stops: also one that stops before its first piece. */
+function pieces(body: Uint8Array | AsyncIterable<Uint8Array>, ended: AbortController): AsyncIterable<Uint8Array> {
+  const source = body instanceof Uint8Array ? one(body) : body;
+  return {
+    [Symbol.asyncIterator]() {
+      const from = source[Symbol.asyncIterator]();
+      return {
+        async next() {
+          const result = await from.next();
+          if (result.done === true) ended.abort();
+          return result;
+        },
+        async return() {
+          ended.abort();
+          await from.return?.();
+          return { done: true as const, value: undefined };
+        },
+      };
+    },
+  };
+}
+
+async function* one(body: Uint8Array): AsyncIterable<Uint8Array> {
+  if (body.length > 0) yield body;
 }
 
 /** 413 with the limit in it. */

@@ -31,15 +31,21 @@ const KEEP_ALIVE_MS = 90_000;
 /** Binds the app to a port: the only file that knows HTTP sockets. Rejects with the system's error (`EADDRINUSE`, `EACCES`). */
 export async function listen({ host, port, tls, app, upgrade }: ListenOptions): Promise<Listener> {
   const server = createServer({ ...tls, requestCert: true, rejectUnauthorized: false, minVersion: 'TLSv1.2' });
+  // The server lets go of sockets that were upgraded; closing must end them too.
+  const upgraded = new Set<Duplex>();
   server.requestTimeout = 0;
   server.keepAliveTimeout = KEEP_ALIVE_MS;
   server.headersTimeout = KEEP_ALIVE_MS + 5_000;
   server.on('request', (incoming, outgoing) => void serve(app, incoming, outgoing));
   if (upgrade !== undefined)
-    server.on('upgrade', (incoming, socket, head) => takeUpgrade(upgrade, incoming, socket, head));
+    server.on('upgrade', (incoming, socket, head) => {
+      upgraded.add(socket);
+      socket.once('close', () => upgraded.delete(socket));
+      takeUpgrade(upgrade, incoming, socket, head);
+    });
   // A client that breaks off its handshake is no event for us.
   server.on('tlsClientError', () => {});
-  server.on('clientError', (_error, socket) => socket.destroy());
+  server.on('clientError', refuseMalformed);
   await bind(server, host, port);
   return {
     port: (server.address() as AddressInfo).port,
@@ -47,9 +53,17 @@ export async function listen({ host, port, tls, app, upgrade }: ListenOptions): 
     async [Symbol.asyncDispose]() {
       const closed = new Promise((resolve) => server.close(resolve));
       server.closeAllConnections();
+      for (const socket of upgraded) socket.destroy();
       await closed;
     },
   };
+}
+
+/** What is no HTTP is told so, where anybody still listens. */
+function refuseMalformed(error: NodeJS.ErrnoException, socket: Duplex): void {
+  if (!socket.writable || error.code === 'ECONNRESET') return void socket.destroy();
+  const status = error.code === 'HPE_HEADER_OVERFLOW' ? '431 Request Header Fields Too Large' : '400 Bad Request';
+  socket.end(`HTTP/1.1 ${status}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`);
 }
 
 function bind(server: Server, host: string, port: number): Promise<void> {
@@ -93,9 +107,15 @@ async function write(response: ServerResponse, outgoing: NodeResponse, headOnly:
 
 function asNode(headers: ServerResponse['headers']): Record<string, string | string[]> {
   return Object.fromEntries(
-    Object.entries(headers).map(([name, value]) => [name, typeof value === 'string' ? value : [...value]]),
+    Object.entries(headers).map(([name, value]) => [
+      name,
+      typeof value === 'string' ? onWire(value) : value.map(onWire),
+    ]),
   );
 }
+
+/** UTF-8 as the bytes that a header carries. */
+const onWire = (text: string): string => Buffer.from(text, 'utf8').toString('latin1');
 
 function drained(outgoing: NodeResponse): Promise<void> {
   return new Promise((resolve) => {
@@ -125,7 +145,7 @@ function requestOf(incoming: IncomingMessage, signal: AbortSignal): ServerReques
     path: mark < 0 ? url : url.slice(0, mark),
     query: new URLSearchParams(mark < 0 ? '' : url.slice(mark + 1)),
     headers: flatHeaders(incoming),
-    body: (maxBytes) => readBody(incoming, maxBytes),
+    body: (maxBytes) => readBody(incoming, maxBytes, signal),
     signal,
     credential: credentialOf(incoming),
   };
@@ -163,15 +183,33 @@ const all = (value: unknown): string[] =>
   Array.isArray(value) ? value.map(String) : value === undefined ? [] : [String(value)];
 const first = (value: unknown): string => all(value)[0] ?? '';
 
-async function readBody(incoming: IncomingMessage, maxBytes: number): Promise<Uint8Array> {
+/** How much of a body that is too large is read and thrown away, so that the answer still reaches who sends it. */
+const DISCARD_BYTES = 64 << 20;
+
+async function readBody(incoming: IncomingMessage, maxBytes: number, signal: AbortSignal): Promise<Uint8Array> {
   const declared = Number(incoming.headers['content-length'] ?? 0);
-  if (declared > maxBytes) throw tooLarge(maxBytes);
+  if (declared > maxBytes) return discard(incoming, maxBytes);
   const pieces: Buffer[] = [];
   let bytes = 0;
-  for await (const piece of incoming) {
-    bytes += (piece as Buffer).length;
-    if (bytes > maxBytes) throw tooLarge(maxBytes);
-    pieces.push(piece as Buffer);
+  const stop = () => incoming.destroy();
+  signal.addEventListener('abort', stop, { once: true });
+  try {
+    for await (const piece of incoming.iterator({ destroyOnReturn: false })) {
+      bytes += (piece as Buffer).length;
+      if (bytes > maxBytes) return discard(incoming, maxBytes);
+      pieces.push(piece as Buffer);
+    }
+  } finally {
+    signal.removeEventListener('abort', stop);
   }
   return pieces.length === 1 ? (pieces[0] as Buffer) : Buffer.concat(pieces);
+}
+
+function discard(incoming: IncomingMessage, maxBytes: number): never {
+  let left = DISCARD_BYTES;
+  incoming.on('data', (piece: Buffer) => {
+    left -= piece.length;
+    if (left < 0) incoming.destroy();
+  });
+  throw tooLarge(maxBytes);
 }

@@ -16,6 +16,8 @@ import { keepCompacting } from './compactor.ts';
 import { serverVersion } from './discovery/version.ts';
 import { inProcessTransport } from './in-process-transport.ts';
 import type { Upgrader } from './listen.ts';
+import { FenceRefresh } from './registry/fence-refresh.ts';
+import { KeyQueue } from './registry/key-queue.ts';
 import { Registry } from './registry/registry.ts';
 import type { App } from './requests/server-request.ts';
 import type { Store } from './store/store.ts';
@@ -58,7 +60,20 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
   const ending = new AbortController();
   const cache = new WatchCache(store);
   const registry = new Registry(options.kinds ?? BUILT_IN_KINDS);
-  const parts: ServerParts = { store, cache, registry, snapshots: new ListSnapshots(clock), clock, ids, random, log };
+  const watching = new AbortController();
+  const parts: ServerParts = {
+    store,
+    cache,
+    registry,
+    snapshots: new ListSnapshots(clock),
+    refresh: new FenceRefresh(store, cache),
+    races: new KeyQueue(),
+    ending: watching.signal,
+    clock,
+    ids,
+    random,
+    log,
+  };
   const hub = new ControlHub({ clock, ids, log });
   let lost: string | undefined;
   const admit = {
@@ -78,10 +93,19 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
   const following = (await cache.start(ending.signal)).following.catch((error: unknown) => {
     if (ending.signal.aborted) return;
     lost = error instanceof Error ? error.message : String(error);
+    watching.abort(error);
     log.error('the cache lost the store', { error: lost });
   });
   const transportFor = (identity: Identity) => inProcessTransport(app, identity);
-  await makeBasics(transportFor(OPERATOR));
+  try {
+    await makeBasics(transportFor(OPERATOR));
+  } catch (error) {
+    ending.abort(error);
+    throw error;
+  }
+  const stopDropping = cache.resource('coppice.dev/hosts').listen(({ removed, current }) => {
+    if (removed) hub.drop(current.object.metadata.name, 'its Host was deleted');
+  });
   const presence = keepPresence(
     { hub, transport: transportFor(controllerIdentity('host-presence')), serverName: options.name, clock, log },
     ending.signal,
@@ -95,7 +119,9 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
     parts,
     transportFor,
     async [Symbol.asyncDispose]() {
+      stopDropping();
       await hub[Symbol.asyncDispose]();
+      watching.abort(new Error('the server is stopping'));
       ending.abort(new Error('the server is stopping'));
       await Promise.allSettled([following, presence, compacting]);
     },

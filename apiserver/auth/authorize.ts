@@ -37,19 +37,23 @@ export function rowOf(kind: Kind, subresource: string | undefined) {
 function inHostScope(identity: Identity, ask: Ask): boolean {
   const host = hostNameOf(identity);
   if (ask.kind.plural === 'hosts')
-    return ask.name === host || ask.fields.get('metadata.name') === host || ask.verb === 'create';
+    return (
+      ask.name === host ||
+      ask.fields.get('metadata.name') === host ||
+      (ask.verb === 'create' && ask.subresource === undefined)
+    );
   if (ask.kind.plural !== 'vms') return true;
   return ask.name !== undefined || ask.fields.get('spec.hostName') === host;
 }
 
-/** Whether an identity may touch this very object; called once it is at hand. Throws `NotFound` as if it were not there. */
+/** Whether an identity may touch this very object; called once it is at hand. Throws `NotFound` as if it were not there. That the identity is the
+ * current Host's is for `authorizeHost`. */
 export function authorizeObject(identity: Identity, kind: Kind, object: KubeObject): void {
   if (roleOf(identity) !== 'host') return;
   const host = hostNameOf(identity);
   const own =
     kind.plural === 'hosts'
-      ? object.metadata.name === host &&
-        (identity.uid === undefined || object.metadata.uid === '' || object.metadata.uid === identity.uid)
+      ? object.metadata.name === host
       : kind.plural !== 'vms' || (object.spec as { hostName?: string } | undefined)?.hostName === host;
   if (!own) throw notFound(kind, object.metadata.name);
 }

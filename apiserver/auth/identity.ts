@@ -27,8 +27,8 @@ export function controllerIdentity(duty: string): Identity {
 /** The role of an identity; undefined = known to nobody. */
 export function roleOf(identity: Identity): Role | undefined {
   if (identity.groups.includes('coppice:operators')) return 'operator';
-  if (identity.groups.includes('system:hosts')) return 'host';
-  if (identity.groups.includes('system:controllers'))
+  if (identity.groups.includes('system:hosts') && /^system:host:./.test(identity.user)) return 'host';
+  if (identity.groups.includes('system:controllers') && /^system:controller:./.test(identity.user))
     return `controller:${identity.user.slice('system:controller:'.length)}`;
   return undefined;
 }

@@ -1,4 +1,4 @@
-import { type KubeObject, objectKey } from '../../resources/meta/object.ts';
+import { objectKey } from '../../resources/meta/object.ts';
 import { resourceId } from '../../resources/meta/resource-id.ts';
 
 interface Resource {
@@ -14,10 +14,6 @@ export function resourcePrefix(resource: Resource): string {
 /** Where one object stands: `objects/coppice.dev/vms/acme/build-1`, `objects/core/namespaces/acme`. */
 export function storeKey(resource: Resource, namespace: string | undefined, name: string): string {
   return resourcePrefix(resource) + objectKey({ name, namespace });
-}
-
-export function storeKeyOf(resource: Resource, object: KubeObject): string {
-  return storeKey(resource, object.metadata.namespace, object.metadata.name);
 }
 
 /** The resource id and object key of a store key, or undefined when it is not an object's. */

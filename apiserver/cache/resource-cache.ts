@@ -1,4 +1,4 @@
-import type { StoredObject } from './stored-object.ts';
+import { removedAt, type StoredObject } from './stored-object.ts';
 
 /** One write, as watchers see it. */
 export interface CacheEvent {
@@ -9,6 +9,16 @@ export interface CacheEvent {
   readonly previous: StoredObject | undefined;
   /** Encodings made so far, one a representation: every watcher of it gets the same bytes. */
   readonly encoded: Map<string, Uint8Array>;
+}
+
+const left = new WeakMap<CacheEvent, StoredObject>();
+
+/** What a watcher is told whose selection the object left with this event: the object as it last was in it. Made once an event. */
+export function leftBehind(event: CacheEvent): StoredObject {
+  if (event.removed || event.previous === undefined) return event.current;
+  const made = left.get(event) ?? removedAt(event.previous, event.revision);
+  left.set(event, made);
+  return made;
 }
 
 export type Listener = (event: CacheEvent) => void;
@@ -63,6 +73,11 @@ export class ResourceCache {
       else low = middle + 1;
     }
     return this.#ring.slice(low);
+  }
+
+  /** How many watchers listen. */
+  get listeners(): number {
+    return this.#listeners.size;
   }
 
   get oldestRevision(): number {

@@ -31,6 +31,11 @@ export class ListSnapshots {
     return kept.objects;
   }
 
+  /** Forgets all of them: later pages come from the store's history. */
+  clear(): void {
+    this.#kept.clear();
+  }
+
   #trim(): void {
     const now = this.#clock.monotonic();
     for (const [key, kept] of this.#kept) {

@@ -1,6 +1,5 @@
 import { encodeJson } from '../../resources/meta/json.ts';
 import type { KubeObject } from '../../resources/meta/object.ts';
-import type { StoreEvent } from '../store/store.ts';
 
 /** An object as the cache keeps it: parsed once, and encoded once with its resourceVersion inside. Never changed. */
 export interface StoredObject {
@@ -53,9 +52,4 @@ function indexOf(haystack: Uint8Array, needle: Uint8Array): number {
 export function removedAt(last: StoredObject, revision: number): StoredObject {
   const object = { ...last.object, metadata: { ...last.object.metadata, resourceVersion: String(revision) } };
   return { key: last.key, object, bytes: encoder.encode(encodeJson(object)), revision };
-}
-
-/** Whether a store event is about an object (and not a fence or the like). */
-export function isObjectKey(event: StoreEvent): boolean {
-  return event.key.startsWith('objects/');
 }

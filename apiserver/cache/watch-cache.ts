@@ -1,7 +1,8 @@
 import { World } from '../../resources/guards/world.ts';
+import { ApiError } from '../../resources/meta/api-error.ts';
 import { parseJson } from '../../resources/meta/json.ts';
 import { entry } from '../../resources/meta/map-entry.ts';
-import type { Batch, Store } from '../store/store.ts';
+import { type Batch, type Store, StoreError } from '../store/store.ts';
 import { parseStoreKey } from './keys.ts';
 import { type CacheEvent, ResourceCache, type RingLimits } from './resource-cache.ts';
 import { decodeStored, removedAt, type StoredObject } from './stored-object.ts';
@@ -23,12 +24,16 @@ export class WatchCache {
   readonly #assumedFences = new Map<string, number>();
   #revision = 0;
   #base = 0;
-  readonly #waiting = new Set<{ readonly revision: number; readonly resolve: () => void }>();
+  #undone: number;
+  #inFlight: Promise<unknown> = Promise.resolve();
+  #ended = false;
+  readonly #waiting = new Set<Waiter>();
   readonly #moved = new Set<(revision: number) => void>();
 
   constructor(store: Store, ring: RingLimits = DEFAULT_RING) {
     this.#store = store;
     this.#ring = ring;
+    this.#undone = store.rollbacks?.() ?? 0;
   }
 
   /** Reads the state as it was a little while ago, replays what came since, and follows the store until the signal aborts: `following` ends then, or rejects when the store ends it. */
@@ -48,11 +53,8 @@ export class WatchCache {
 
   /** The cache of a resource; empty when nothing of it was ever written. */
   resource(resourceId: string): ResourceCache {
-    return entry(
-      this.#resources,
-      resourceId,
-      () => new ResourceCache(Math.max(this.#base, this.#revision), this.#ring),
-    );
+    // Made when first asked for or written: nothing happened to it since the base.
+    return entry(this.#resources, resourceId, () => new ResourceCache(this.#base, this.#ring));
   }
 
   /** The revision a fence was last bumped at, writes in flight included; 0 = never. */
@@ -65,17 +67,37 @@ export class WatchCache {
     this.#assumedFences.set(key, revision);
   }
 
-  /** A write submitted at `revision` failed, and every later one with it. */
-  dropFrom(revision: number): void {
-    this.world.dropFrom(revision);
-    for (const [key, assumed] of this.#assumedFences) if (assumed >= revision) this.#assumedFences.delete(key);
+  /** A write was submitted; `done` settles once it and all before it are durable or undone. */
+  submitted(done: Promise<unknown>): void {
+    this.#inFlight = done.catch(() => {});
   }
 
-  /** Resolves once the cache has everything up to `revision`. */
+  /**
+   * Forgets the writes in flight if the store has undone any. To be called before anything is judged by the world: the news of a failure
+   * reaches those who wait for it only later. What was durable but not yet seen is forgotten too; whoever relies on its absence
+   * fails a compare and judges again.
+   */
+  dropUndone(): void {
+    const undone = this.#store.rollbacks?.() ?? 0;
+    if (undone === this.#undone) return;
+    this.#undone = undone;
+    this.world.dropFrom(0);
+    this.#assumedFences.clear();
+  }
+
+  /** Waits for the writes in flight now; false when any was undone, so that what was judged by them must be judged again. */
+  async confirmed(): Promise<boolean> {
+    const undone = this.#undone;
+    await this.#inFlight;
+    return (this.#store.rollbacks?.() ?? 0) === undone;
+  }
+
+  /** Resolves once the cache has everything up to `revision`. Throws `ServiceUnavailable` when it no longer follows the store. */
   async waitFor(revision: number, signal: AbortSignal): Promise<void> {
     if (this.#revision >= revision) return;
+    if (this.#ended) throw cut();
     await new Promise<void>((resolve, reject) => {
-      const waiter = { revision, resolve: () => finish(resolve) };
+      const waiter = { revision, resolve: () => finish(resolve), reject: () => finish(() => reject(cut())) };
       const onAbort = () => finish(() => reject(signal.reason));
       const finish = (then: () => void) => {
         this.#waiting.delete(waiter);
@@ -119,7 +141,21 @@ export class WatchCache {
   }
 
   async #follow(signal: AbortSignal): Promise<void> {
-    for await (const batch of this.#store.watch(this.#base, signal)) this.#apply(batch);
+    try {
+      while (!signal.aborted) await this.#read(signal);
+    } finally {
+      this.#ended = true;
+      for (const waiter of [...this.#waiting]) waiter.reject();
+    }
+  }
+
+  /** Follows from where the cache is. A cache that was ended for being slow has missed nothing: it goes on from there. */
+  async #read(signal: AbortSignal): Promise<void> {
+    try {
+      for await (const batch of this.#store.watch(this.#revision, signal)) this.#apply(batch);
+    } catch (error) {
+      if (!(error instanceof StoreError) || error.reason !== 'SlowReader') throw error;
+    }
   }
 
   #apply(batch: Batch): void {
@@ -163,6 +199,18 @@ export class WatchCache {
     this.world.set(refOf(parsed.resourceId), parsed.objectKey, undefined, revision);
     return last === undefined ? undefined : [cache, cache.remove(parsed.objectKey, removedAt(last, revision))];
   }
+}
+
+interface Waiter {
+  readonly revision: number;
+  readonly resolve: () => void;
+  readonly reject: () => void;
+}
+
+function cut(): ApiError {
+  return new ApiError('ServiceUnavailable', 'the server no longer follows its store', {
+    details: { retryAfterSeconds: 1 },
+  });
 }
 
 function refOf(resourceId: string): { group: string; plural: string } {

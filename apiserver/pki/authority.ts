@@ -1,5 +1,5 @@
 import 'reflect-metadata';
-import { webcrypto } from 'node:crypto';
+import { createPrivateKey, webcrypto, X509Certificate } from 'node:crypto';
 import * as x509 from '@peculiar/x509';
 import type { Clock } from '../../resources/ambient/clock.ts';
 import type { Ids } from '../../resources/ambient/ids.ts';
@@ -68,6 +68,17 @@ export class Authority {
   static load(pair: KeyPair, clock: Clock, ids: Ids): Authority {
     new x509.X509Certificate(pair.cert);
     return new Authority(pair, clock, ids);
+  }
+
+  /** Whether a pair belongs together and its certificate is this authority's; false too for what does not parse. */
+  vouches({ cert, key }: KeyPair): boolean {
+    try {
+      const leaf = new X509Certificate(cert);
+      return leaf.checkPrivateKey(createPrivateKey(key)) && leaf.verify(new X509Certificate(this.#pair.cert).publicKey);
+    } catch {
+      // A file cut short by a crash is no pair.
+      return false;
+    }
   }
 
   get pair(): KeyPair {

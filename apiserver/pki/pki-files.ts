@@ -9,7 +9,7 @@ import { writePrivate } from './write-private.ts';
 /** What a server needs to be known and to know others, kept in the `pki` folder of its home (0700). */
 export interface Pki {
   readonly caCert: string;
-  /** The server's own leaf, renewed when it must be. */
+  /** The server's own leaf; a new one when the old is near its end, lacks a name, is another authority's, or has not its key. */
   serverLeaf(): Promise<KeyPair>;
   issueClient(subject: Omit<Extract<LeafSubject, { use: 'client' }>, 'use'>): Promise<KeyPair>;
   /** The hash of the operator's token; `token` is the token itself when it is known or was just made. */
@@ -25,7 +25,9 @@ export async function openPki(folder: string, serverNames: readonly string[], cl
     caCert: authority.pair.cert,
     async serverLeaf() {
       const kept = readPair(folder, 'apiserver');
-      if (kept !== undefined && !shouldRenew(kept.cert, serverNames, clock.now())) return kept;
+      if (kept !== undefined && authority.vouches(kept) && !shouldRenew(kept.cert, serverNames, clock.now())) {
+        return kept;
+      }
       const leaf = await authority.issue({ use: 'server', names: serverNames });
       writePair(folder, 'apiserver', leaf);
       return leaf;
@@ -56,7 +58,7 @@ function readPair(folder: string, name: string): KeyPair | undefined {
   return { cert: readFileSync(cert, 'utf8'), key: readFileSync(key, 'utf8') };
 }
 
-/** The key first: a certificate without its key is made anew, a key without its certificate does no harm. */
+/** Two files cannot change at once: a crash in between leaves a pair that does not belong together, which `vouches` finds out. */
 function writePair(folder: string, name: string, pair: KeyPair): void {
   writePrivate(join(folder, `${name}.key`), pair.key);
   writePrivate(join(folder, `${name}.crt`), pair.cert);

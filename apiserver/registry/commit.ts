@@ -1,4 +1,3 @@
-import type { Clock } from '../../resources/ambient/clock.ts';
 import type { Ids } from '../../resources/ambient/ids.ts';
 import type { Change, FenceKeys } from '../../resources/guards/guard.ts';
 import { ApiError, forbidden, invalid } from '../../resources/meta/api-error.ts';
@@ -7,7 +6,11 @@ import { type KubeObject, objectKey } from '../../resources/meta/object.ts';
 import { storeKey } from '../cache/keys.ts';
 import { encodeStored } from '../cache/stored-object.ts';
 import type { WatchCache } from '../cache/watch-cache.ts';
-import { type StagedTxn, type Store, StoreError, type TxnRequest, type TxnResult } from '../store/store.ts';
+import type { StagedTxn, Store, TxnRequest, TxnResult } from '../store/store.ts';
+import type { FenceRefresh } from './fence-refresh.ts';
+import { unlessAborted } from './key-queue.ts';
+import { type RaceDeps, RaceTurn } from './race-turn.ts';
+import { asApiError, fromStore } from './store-failure.ts';
 
 /** An object and the revision it stands at. */
 export interface Versioned {
@@ -27,51 +30,79 @@ export interface WritePlan {
   readonly relies?: readonly { readonly key: string; readonly revision: number }[];
 }
 
-export interface CommitDeps {
-  readonly store: Store;
-  readonly cache: WatchCache;
-  readonly clock: Clock;
+export interface CommitDeps extends RaceDeps {
   readonly ids: Ids;
+  readonly refresh: FenceRefresh;
 }
 
 const MAX_FENCES = 8;
 const MAX_OBJECTS = 40;
-const RACE_DEADLINE_MS = 5_000;
 
 /**
  * The write loop (design §3, rulings 12-17). `plan` thinks on the cache plus the writes in flight; nothing waits between thinking and
- * submitting, so writes of this process never race each other. A race lost to another process is thought out again, for at most five
- * seconds. Before a guard's refusal is final, its fences are bumped and seen in the cache, so that a lagging cache cannot refuse
- * what an acknowledged delete made room for.
+ * submitting, so writes of this process never race each other. A race lost to another process is thought out again behind others that lost
+ * it, for at most five seconds. Before a guard's refusal is final, its fences are bumped and seen in the cache, so that a lagging cache
+ * cannot refuse what an acknowledged delete made room for. No answer rests on a write in flight that is undone later.
  *
- * Answers the object as written (undefined: removed), or as it stands when there was nothing to write.
+ * Answers the object as written (undefined: removed), or as it stands when there was nothing to write. A dry run of a create has no
+ * resourceVersion.
  */
 export async function commit(
   deps: CommitDeps,
   plan: () => WritePlan,
   options: { readonly dryRun: boolean; readonly signal: AbortSignal },
 ): Promise<KubeObject | undefined> {
-  const started = deps.clock.monotonic();
+  await using turn = new RaceTurn(deps, options.signal);
   let refreshed = false;
   for (;;) {
-    const write = plan();
-    if (write.after !== undefined && write.after === write.before?.object) return write.after;
-    const change: Change = { before: write.before?.object, after: write.after, ...subresource(write) };
-    const fences = fencesOf(write.kind, change, deps.cache);
-    const refusal = refusalOf(write, change, deps.cache);
-    if (refusal !== undefined) {
-      if (refreshed || fences.bump.length === 0) throw refusal;
+    await deps.cache.caughtUp(turn.signal);
+    const verdict = judge(deps, plan);
+    if (verdict.type === 'refused' && !refreshed && !options.dryRun && verdict.fences.length > 0) {
       refreshed = true;
-      await refresh(deps, fences.bump, options.signal);
-      continue;
+      await fromStore(deps.refresh.refresh(verdict.fences, turn.signal));
+    } else if (verdict.type === 'refused') {
+      if (await deps.cache.confirmed()) throw verdict.error;
+    } else if (verdict.type === 'nothing') {
+      if (await deps.cache.confirmed()) return verdict.object;
+    } else if (options.dryRun) {
+      if (await deps.cache.confirmed()) return withoutVersion(verdict.write);
+    } else {
+      const { staged, answer, compares } = submit(deps, verdict.write, verdict.fences);
+      const result = await settled(staged, options.signal);
+      if (result.ok) return answer(result.revision);
+      await turn.lost(compares, result.found);
     }
-    if (options.dryRun) return write.after;
-    const submitted = submit(deps, write, fences);
-    const result = await settled(deps, submitted.staged);
-    if (result.ok) return submitted.answer(result.revision);
-    if (deps.clock.monotonic() - started > RACE_DEADLINE_MS) throw busy();
-    await catchUp(deps, result.found, options.signal);
   }
+}
+
+type Verdict =
+  | { readonly type: 'refused'; readonly error: ApiError; readonly fences: readonly string[] }
+  | { readonly type: 'nothing'; readonly object: KubeObject }
+  | { readonly type: 'write'; readonly write: WritePlan; readonly fences: FenceKeys };
+
+/** What comes of a plan on the state of this moment. */
+function judge({ cache }: CommitDeps, plan: () => WritePlan): Verdict {
+  cache.dropUndone();
+  let write: WritePlan;
+  try {
+    write = plan();
+  } catch (error) {
+    if (error instanceof ApiError) return { type: 'refused', error, fences: [] };
+    throw error;
+  }
+  if (write.after !== undefined && write.after === write.before?.object)
+    return { type: 'nothing', object: write.after };
+  const change: Change = { before: write.before?.object, after: write.after, ...subresource(write) };
+  const fences = fencesOf(write.kind, change, cache);
+  const error = refusalOf(write, change, cache);
+  return error === undefined ? { type: 'write', write, fences } : { type: 'refused', error, fences: fences.bump };
+}
+
+/** The object a dry run answers: a new one has no version. */
+function withoutVersion({ before, after }: WritePlan): KubeObject | undefined {
+  if (before !== undefined || after === undefined) return after;
+  const { resourceVersion: _, ...metadata } = after.metadata;
+  return { ...after, metadata: metadata as KubeObject['metadata'] };
 }
 
 function subresource(write: WritePlan): { subresource?: string } {
@@ -107,6 +138,7 @@ function refusalOf(write: WritePlan, change: Change, cache: WatchCache): ApiErro
 
 interface Submitted {
   readonly staged: StagedTxn;
+  readonly compares: TxnRequest['compares'];
   answer(revision: number): KubeObject | undefined;
 }
 
@@ -130,13 +162,18 @@ function submit(deps: CommitDeps, write: WritePlan, fences: FenceKeys): Submitte
     deletes: writes.filter((w) => w.object === undefined).map((w) => w.key),
   };
   const staged = submitTxn(store, request);
+  cache.submitted(staged.done);
   if (staged.staged !== undefined) {
     const at = staged.staged;
     cache.world.assume(write.kind, objectKey(write), write.after && atRevision(write.after, at), at);
     for (const c of companions) cache.world.assume(c.resource, c.objectKey, c.object && atRevision(c.object, at), at);
     for (const fence of fences.bump) cache.assumeFence(fence, at);
   }
-  return { staged, answer: (revision) => write.after && atRevision(write.after, revision) };
+  return {
+    staged,
+    compares: request.compares,
+    answer: (revision) => write.after && atRevision(write.after, revision),
+  };
 }
 
 /** The object as it reads at a revision. */
@@ -196,71 +233,17 @@ function submitTxn(store: Store, request: TxnRequest): StagedTxn {
   try {
     return store.txn(request);
   } catch (error) {
-    throw fromStore(error);
+    throw asApiError(error);
   }
 }
 
-async function settled({ cache }: CommitDeps, staged: StagedTxn): Promise<TxnResult> {
+/** The outcome of a submitted write. A request that ends first is told that it does not know. */
+async function settled(staged: StagedTxn, signal: AbortSignal): Promise<TxnResult> {
   try {
-    const result = await staged.done;
-    if (!result.ok && staged.staged !== undefined) cache.dropFrom(staged.staged);
-    return result;
+    return await unlessAborted(staged.done, signal);
   } catch (error) {
-    if (staged.staged !== undefined) cache.dropFrom(staged.staged);
-    throw fromStore(error);
-  }
-}
-
-/** Bumps fences without a condition and waits until the cache has seen it: what it shows then is at least as new as this moment. */
-async function refresh(deps: CommitDeps, fences: readonly string[], signal: AbortSignal): Promise<void> {
-  const staged = submitTxn(deps.store, {
-    compares: [],
-    puts: fences.map((key) => ({ key, value: new Uint8Array() })),
-    deletes: [],
-  });
-  const result = await settled(deps, staged);
-  if (result.ok) await deps.cache.waitFor(result.revision, signal);
-}
-
-/** After a lost race: the cache must show what won before it is judged again. */
-async function catchUp(deps: CommitDeps, found: ReadonlyMap<string, number>, signal: AbortSignal): Promise<void> {
-  const newest = Math.max(deps.store.revision(), ...found.values());
-  const patience = new AbortController();
-  const stop = deps.clock.after(RACE_DEADLINE_MS, () => patience.abort(busy()));
-  try {
-    await deps.cache.waitFor(newest, AbortSignal.any([signal, patience.signal]));
-  } finally {
-    stop();
-  }
-}
-
-function busy(): ApiError {
-  return new ApiError(
-    'ServiceUnavailable',
-    'the object is being changed by others faster than this write could be judged; try again',
-    {
-      details: { retryAfterSeconds: 1 },
-    },
-  );
-}
-
-/** A store failure as the API tells it. */
-export function fromStore(error: unknown): unknown {
-  if (!(error instanceof StoreError)) return error;
-  const options = { cause: error };
-  switch (error.reason) {
-    case 'NoSpace':
-      return new ApiError('InsufficientStorage', 'the disk of the store is full; nothing was written', options);
-    case 'TooLarge':
-      return new ApiError('RequestEntityTooLarge', error.message, options);
-    case 'UnknownOutcome':
-      return new ApiError('Timeout', 'the store failed while writing: the write may or may not have happened', options);
-    case 'Compacted':
-      return new ApiError('Expired', 'The resourceVersion for the provided list is too old.', options);
-    default:
-      return new ApiError('ServiceUnavailable', `the store is not available: ${error.message}`, {
-        ...options,
-        details: { retryAfterSeconds: 1 },
-      });
+    if (!signal.aborted || error !== signal.reason) throw asApiError(error);
+    const message = 'the store has not answered yet: the write may or may not happen';
+    throw new ApiError('Timeout', message, { cause: error });
   }
 }

@@ -28,10 +28,13 @@ export function failure(error: ApiError): ServerResponse {
   return json(error.code, error.toStatus(), seconds === undefined ? {} : { 'retry-after': String(seconds) });
 }
 
+// Characters no header may hold.
+const CONTROL = /\p{Cc}+/gu;
+
 /** `Warning` headers: RFC 7234 code 299, each text quoted and cut to 256 characters, about 4096 in all. */
 export function warningHeaders(texts: readonly string[]): Record<string, readonly string[]> {
   if (texts.length === 0) return {};
   const total = texts.reduce((sum, t) => sum + t.length, 0);
   const cut = texts.slice(0, 64).map((t) => (total > 4096 && t.length > 256 ? t.slice(0, 256) : t));
-  return { warning: cut.map((t) => `299 - "${t.replace(/[\r\n]+/g, ' ').replace(/(["\\])/g, '\\$1')}"`) };
+  return { warning: cut.map((t) => `299 - "${t.replace(CONTROL, ' ').replace(/(["\\])/g, '\\$1')}"`) };
 }

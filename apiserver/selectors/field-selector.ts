@@ -22,7 +22,7 @@ export interface FieldSelectorQuery {
  * Parses `field=value`, `==`, `!=` and comma-joined lists of them; in values `\,`, `\=` and `\\` stand for the characters.
  * Throws BadRequest for what does not parse and for fields the kind cannot be selected by.
  */
-export function parseFieldSelector(text: string, kind: Pick<Kind, 'selectableFields'>): FieldSelectorQuery {
+export function parseFieldSelector(text: string, kind: Selectable): FieldSelectorQuery {
   const requirements = termsOf(text).map((term) => requirementOf(term, text));
   for (const { field } of requirements) {
     if (!isSelectable(field, kind)) throw new ApiError('BadRequest', `field label not supported: ${field}`);
@@ -31,13 +31,25 @@ export function parseFieldSelector(text: string, kind: Pick<Kind, 'selectableFie
     text,
     requirements,
     matches: (object) =>
-      requirements.every(({ field, operator, value }) => (textAt(object, field) === value) === (operator === '=')),
+      requirements.every(
+        ({ field, operator, value }) => (selectedText(object, field, kind) === value) === (operator === '='),
+      ),
     exact: (field) => requirements.find((each) => each.field === field && each.operator === '=')?.value,
   };
 }
 
-function isSelectable(field: string, kind: Pick<Kind, 'selectableFields'>): boolean {
+type Selectable = Pick<Kind, 'selectableFields'> & Partial<Pick<Kind, 'selectablePaths'>>;
+
+function isSelectable(field: string, kind: Selectable): boolean {
   return field === 'metadata.name' || field === 'metadata.namespace' || kind.selectableFields.includes(field);
+}
+
+function selectedText(object: JsonObject, field: string, { selectablePaths }: Selectable): string {
+  for (const path of selectablePaths?.[field] ?? [field]) {
+    const text = textAt(object, path);
+    if (text !== '') return text;
+  }
+  return '';
 }
 
 /** Scalars as their text; what is absent, and what has no text of its own, is empty. */

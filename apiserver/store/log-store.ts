@@ -58,6 +58,7 @@ export class LogStore implements Store {
   #compacted: number;
   /** The last revision given out. */
   #staged: number;
+  #rollbacks = 0;
   #queue: Pending[] = [];
   #pumping: Promise<void> | undefined;
   #closed: StoreError | undefined;
@@ -79,6 +80,10 @@ export class LogStore implements Store {
 
   revision(): number {
     return this.#hub.revision;
+  }
+
+  rollbacks(): number {
+    return this.#rollbacks;
   }
 
   compactedRevision(): number {
@@ -213,6 +218,7 @@ export class LogStore implements Store {
     const victims = [...group, ...this.#queue.splice(0)];
     for (const pending of victims.toReversed()) this.#index.undo(pending.undo);
     this.#staged = this.revision();
+    this.#rollbacks++;
     for (const pending of victims) pending.reject(error);
   }
 

@@ -36,6 +36,11 @@ export interface Store extends AsyncDisposable {
    * them. A key that is not printable ASCII, or is written twice, is the caller's mistake: TypeError.
    */
   txn(request: TxnRequest): StagedTxn;
+  /**
+   * How often writes in flight were undone (guarantee 4), counted in the same step as the state goes back: who laid staged writes over the
+   * durable state learns here at once that they are void. Must be there where `staged` is ever set.
+   */
+  rollbacks?(): number;
   /** Batches after `fromRevision`, until the signal aborts (ends quietly) or a StoreError ends it. */
   watch(fromRevision: number, signal: AbortSignal): AsyncIterable<Batch>;
   /** Forgets history before `revision`; the state at `revision` stays readable. Returns when it is forgotten. */

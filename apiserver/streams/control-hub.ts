@@ -25,6 +25,7 @@ interface Connected {
 interface Ticket {
   readonly host: string;
   readonly resolve: (socket: WebSocket) => void;
+  readonly reject: (error: ApiError) => void;
 }
 
 /** At most this many streams of one host may wait for their dial-back at once. */
@@ -78,6 +79,11 @@ export class ControlHub implements AsyncDisposable {
     this.#tell(host, true);
   }
 
+  /** Ends a host's control socket, if it has one: it may not speak for that host any longer. */
+  drop(host: string, why: string): void {
+    this.#connected.get(host)?.socket.close(4403, why);
+  }
+
   /** Asks a host to open a stream; resolves with its socket. Throws `ServiceUnavailable` when the host is not connected or does not answer in time. */
   async dial(host: string, stream: StreamRequest, signal: AbortSignal): Promise<WebSocket> {
     const connected = this.#connected.get(host);
@@ -87,7 +93,9 @@ export class ControlHub implements AsyncDisposable {
     const ticket = this.#deps.ids.secret(16);
     const message: ServerMessage = { type: 'dial', ticket, stream };
     return new Promise<WebSocket>((resolve, reject) => {
+      let over = false;
       const finish = (then: () => void) => {
+        over = true;
         stop();
         signal.removeEventListener('abort', onAbort);
         this.#tickets.delete(ticket);
@@ -98,7 +106,12 @@ export class ControlHub implements AsyncDisposable {
         finish(() => reject(unavailable(`host ${host} did not open the stream within ${TICKET_LIFETIME_MS / 1000} s`)));
       const stop = this.#deps.clock.after(TICKET_LIFETIME_MS, late);
       signal.addEventListener('abort', onAbort, { once: true });
-      this.#tickets.set(ticket, { host, resolve: (socket) => finish(() => resolve(socket)) });
+      this.#tickets.set(ticket, {
+        host,
+        // Between redeeming and the end of the handshake the caller may have gone.
+        resolve: (socket) => (over ? socket.close(1001, 'nobody waits for it') : finish(() => resolve(socket))),
+        reject: (error) => finish(() => reject(error)),
+      });
       if (signal.aborted) onAbort();
       else connected.socket.send(JSON.stringify(message));
     });
@@ -117,6 +130,7 @@ export class ControlHub implements AsyncDisposable {
     const sockets = [...this.#connected.values()].map(({ socket }) => socket);
     this.#connected.clear();
     for (const socket of sockets) socket.close(1001, 'the server is stopping');
+    for (const ticket of [...this.#tickets.values()]) ticket.reject(unavailable('the server is stopping'));
   }
 
   #schedulePing(): () => void {

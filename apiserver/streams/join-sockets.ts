@@ -30,6 +30,8 @@ function pass(from: WebSocket, to: WebSocket): void {
 /** Codes that may be sent are passed on; those that only describe a broken connection become 1011. */
 function closeWith(socket: WebSocket, code: number, reason: Buffer): void {
   if (socket.readyState > socket.OPEN) return;
+  // A paused socket would not see the other side's answer to the close.
+  if (socket.isPaused) socket.resume();
   const sendable = code === 1000 || (code >= 3000 && code <= 4999);
   socket.close(sendable ? code : 1011, sendable ? reason : Buffer.from('the stream broke'));
 }

@@ -9,7 +9,8 @@ const HIGH_WATER_BYTES = 1 << 20;
 
 /**
  * A WebSocket's binary messages as one byte stream. `begin` resolves with the first message or the close, whichever is first, so that a
- * refusal can still become an HTTP status. A reader that lags pauses the socket.
+ * refusal can still become an HTTP status. A reader that lags pauses the socket. The body throws when the socket closes with another code
+ * than 1000: what was read is not all.
  */
 export function socketBytes(
   socket: WebSocket,
@@ -47,6 +48,9 @@ export function socketBytes(
           if (socket.isPaused && bytes < HIGH_WATER_BYTES / 2) socket.resume();
           yield piece;
           continue;
+        }
+        if (closed !== undefined && closed.code !== 1000 && !signal.aborted) {
+          throw new Error(`the stream broke: ${closed.reason || `code ${closed.code}`}`);
         }
         if (closed !== undefined) return;
         await changed();

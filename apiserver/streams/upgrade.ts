@@ -8,6 +8,7 @@ import { CONTROL_PROTOCOL, DIALBACK_PROTOCOL } from '../../resources/streams/con
 import { type AdmitDeps, admitRequest } from '../admit-request.ts';
 import { askOf } from '../app.ts';
 import { authorize, authorizeObject } from '../auth/authorize.ts';
+import { authorizeHost } from '../auth/authorize-host.ts';
 import { noSuchResource } from '../documents.ts';
 import type { Upgrader } from '../listen.ts';
 import { parseRoute } from '../requests/route.ts';
@@ -26,6 +27,8 @@ export interface UpgradeDeps extends AdmitDeps {
 interface Accepted {
   readonly protocol: string;
   take(socket: WebSocket): void;
+  /** The handshake came to nothing. */
+  abandon?(): void;
 }
 
 const NO_BODY = new Uint8Array();
@@ -40,14 +43,20 @@ export function createUpgrader(deps: UpgradeDeps): Upgrader {
     };
     const finish = (response: ServerResponse) => {
       if (accepted === undefined) return refuse(socket, response);
-      const { protocol, take } = accepted;
+      const { protocol, take, abandon } = accepted;
+      let taken = false;
       const server = new WebSocketServer({
         noServer: true,
         perMessageDeflate: false,
         maxPayload: MAX_MESSAGE_BYTES + 16,
         handleProtocols: () => protocol,
       });
-      server.handleUpgrade(incoming, socket, head, take);
+      // It calls back before it returns, or not at all when the client has gone or its handshake is wrong.
+      server.handleUpgrade(incoming, socket, head, (opened) => {
+        taken = true;
+        take(opened);
+      });
+      if (!taken) abandon?.();
     };
     admitRequest(deps, request, false, handle).then(finish, () => socket.destroy());
   };
@@ -63,6 +72,7 @@ function contextOf(deps: UpgradeDeps, request: ServerRequest, identity: VerbCont
   if (served.kind.namespaced !== (target.namespace !== undefined)) throw noSuchResource();
   const ask = askOf(request, served, target, 'create');
   authorize(identity, ask);
+  authorizeHost(identity, deps.parts.cache.world);
   return { parts: deps.parts, request, identity, served, target, ask, representation: 'Object' };
 }
 
@@ -97,7 +107,11 @@ function acceptDialback({ hub }: UpgradeDeps, context: VerbContext): Accepted {
 async function acceptExec({ hub }: UpgradeDeps, context: VerbContext): Promise<Accepted> {
   const protocol = offer(context, CHANNEL_PROTOCOL);
   const nodelet = await dialExec(context, hub, context.request.signal);
-  return { protocol, take: (client) => joinSockets(client, nodelet) };
+  return {
+    protocol,
+    take: (client) => joinSockets(client, nodelet),
+    abandon: () => nodelet.close(1001, 'the client went away'),
+  };
 }
 
 /** The one subprotocol of a stream must be among those the client offers. */

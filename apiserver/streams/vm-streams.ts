@@ -77,7 +77,9 @@ function closedEarly(code: number, reason: string): ApiError {
     case STREAM_CLOSE.notRunning:
       return new ApiError('Forbidden', reason, { details: { causes: [{ reason: 'NotRunning', message: reason }] } });
     default:
-      return new ApiError('ServiceUnavailable', reason === '' ? 'the host ended the stream' : reason);
+      return new ApiError('ServiceUnavailable', reason === '' ? 'the host ended the stream' : reason, {
+        details: { retryAfterSeconds: 1 },
+      });
   }
 }
 

@@ -1,4 +1,4 @@
-import { ApiError, alreadyExists, forbidden, invalid, notFound } from '../../resources/meta/api-error.ts';
+import { ApiError, alreadyExists, forbidden, invalid, notAllowed, notFound } from '../../resources/meta/api-error.ts';
 import type { JsonObject } from '../../resources/meta/object.ts';
 import { requiredValue } from '../admission/causes.ts';
 import { authorizeObject } from '../auth/authorize.ts';
@@ -25,7 +25,7 @@ export async function create(context: VerbContext): Promise<ServerResponse> {
   const { kind } = served;
   const { query } = request;
   if (kind.namespaced && target.namespace === undefined) {
-    throw new ApiError('MethodNotAllowed', 'the server does not allow this method on the requested resource');
+    throw notAllowed();
   }
   const dryRun = dryRunOption(query.getAll('dryRun'), OPTIONS);
   fieldManagerOption(query, OPTIONS);
@@ -76,7 +76,10 @@ function newName({ parts, served, target }: VerbContext, metadata: JsonObject): 
     const name = base.slice(0, MAX_GENERATED_BASE) + parts.ids.suffix(SUFFIX_LENGTH);
     if (currentOf(parts.cache, served.kind, target.namespace, name) === undefined) return name;
   }
-  throw alreadyExists(served.kind, base);
+  const { message, details } = alreadyExists(served.kind, base);
+  throw new ApiError('AlreadyExists', `${message}, the server was not able to generate a unique name for the object`, {
+    details: { ...details, retryAfterSeconds: 1 },
+  });
 }
 
 /** The namespace must be there and stay; the write relies on its revision. */

@@ -1,34 +1,24 @@
-import { ApiError } from '../../resources/meta/api-error.ts';
-import { resourceId } from '../../resources/meta/resource-id.ts';
+import { ApiError, notAllowed } from '../../resources/meta/api-error.ts';
 import type { StoredObject } from '../cache/stored-object.ts';
 import type { ServerResponse } from '../requests/server-request.ts';
 import { readWish, remove } from './delete.ts';
-import { reach } from './reach.ts';
+import { pageOf } from './list.ts';
 import { manyObjects } from './represent.ts';
-import { selectionOf } from './selection.ts';
-import { inNamespace, type VerbContext } from './verb-context.ts';
+import type { VerbContext } from './verb-context.ts';
 
-/** DELETE of a collection: every object the selectors name, one by one. Answers the list of them as they were. */
+/** DELETE of a collection: every object that a list with the same query would answer, one by one. Answers the list of them as they were. */
 export async function deleteCollection(context: VerbContext): Promise<ServerResponse> {
   const { parts, request, served, target } = context;
   const wish = await readWish(request);
-  const selection = selectionOf(served.kind, request.query);
-  await reach(parts, undefined, request.signal);
-  const chosen = parts.cache
-    .resource(resourceId(served.kind))
-    .sorted()
-    .filter((item) => inNamespace(item.object, target.namespace) && selection.matches(item.object));
-  for (const item of chosen) await removeIfThere(context, item, wish);
-  return manyObjects(
-    served.kind,
-    chosen,
-    { resourceVersion: String(parts.cache.revision) },
-    {
-      representation: 'Object',
-      query: request.query,
-      nowMs: parts.clock.now(),
-    },
-  );
+  // As on a real server: a namespaced kind is emptied one namespace at a time.
+  if (served.kind.namespaced && target.namespace === undefined) throw notAllowed();
+  const { items, meta } = await pageOf(context);
+  for (const item of items) await removeIfThere(context, item, wish);
+  return manyObjects(served.kind, items, meta, {
+    representation: 'Object',
+    query: request.query,
+    nowMs: parts.clock.now(),
+  });
 }
 
 async function removeIfThere(

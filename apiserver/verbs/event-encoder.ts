@@ -41,9 +41,15 @@ export class EventEncoder {
   }
 
   bookmark(object: object): Uint8Array {
-    const shown =
-      this.#representation === 'Table' ? { ...object, kind: 'Table', apiVersion: 'meta.k8s.io/v1', rows: [] } : object;
-    return encoder.encode(`${encodeJson({ type: 'BOOKMARK', object: shown })}\n`);
+    return encoder.encode(`${encodeJson({ type: 'BOOKMARK', object: { ...object, ...this.#bookmarkType() } })}\n`);
+  }
+
+  #bookmarkType(): object {
+    if (this.#representation === 'Object') return {};
+    const apiVersion = 'meta.k8s.io/v1';
+    return this.#representation === 'Table'
+      ? { kind: 'Table', apiVersion, rows: [] }
+      : { kind: 'PartialObjectMetadata', apiVersion };
   }
 
   #line(type: EventType, stored: StoredObject, withColumns: boolean): Uint8Array {

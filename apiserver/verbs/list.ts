@@ -1,9 +1,10 @@
 import { ApiError } from '../../resources/meta/api-error.ts';
 import { parseJson } from '../../resources/meta/json.ts';
 import { resourceId } from '../../resources/meta/resource-id.ts';
+import { keyRange } from '../cache/key-range.ts';
 import { resourcePrefix } from '../cache/keys.ts';
 import { decodeStored, type StoredObject } from '../cache/stored-object.ts';
-import { fromStore } from '../registry/commit.ts';
+import { asApiError } from '../registry/store-failure.ts';
 import { integerOption, invalidOption, resourceVersionOption } from '../requests/options.ts';
 import type { ServerResponse } from '../requests/server-request.ts';
 import { StoreError } from '../store/store.ts';
@@ -12,38 +13,35 @@ import { decodeContinue, encodeContinue } from './continue-token.ts';
 import { reach } from './reach.ts';
 import { manyObjects } from './represent.ts';
 import { selectionOf } from './selection.ts';
-import { inNamespace, type VerbContext } from './verb-context.ts';
+import type { VerbContext } from './verb-context.ts';
 
 /** GET of a collection. */
 export async function list(context: VerbContext): Promise<ServerResponse> {
-  const { parts, request, served, target } = context;
-  const { query } = request;
-  const selection = selectionOf(served.kind, query);
-  const limit = Math.max(0, integerOption(query, 'limit') ?? 0);
-  const from = await startOf(context);
-  const inside =
-    target.namespace === undefined
-      ? from.objects
-      : from.objects.filter((item) => inNamespace(item.object, target.namespace));
-  const matching = selection.all ? inside : inside.filter((item) => selection.matches(item.object));
-  const start = from.after === undefined ? 0 : matching.findIndex((item) => item.key > (from.after as string));
-  const rest = start < 0 ? [] : start === 0 ? matching : matching.slice(start);
-  const page = limit > 0 && rest.length > limit ? rest.slice(0, limit) : rest;
-  const remaining = rest.length - page.length;
-  if (remaining > 0) parts.snapshots.keep(resourceId(served.kind), from.revision, from.objects);
-  const last = page.at(-1);
-  const meta: ListMeta = {
-    resourceVersion: String(from.revision),
-    ...(remaining > 0 && last !== undefined
-      ? { continue: encodeContinue({ revision: from.revision, after: last.key }) }
-      : {}),
-    ...(remaining > 0 && selection.all ? { remainingItemCount: remaining } : {}),
-  };
-  return manyObjects(served.kind, page, meta, {
+  const { items, meta } = await pageOf(context);
+  return manyObjects(context.served.kind, items, meta, {
     representation: context.representation,
-    query,
-    nowMs: parts.clock.now(),
+    query: context.request.query,
+    nowMs: context.parts.clock.now(),
   });
+}
+
+/** The objects that a request for a collection is about, and what its list says of itself. */
+export async function pageOf(
+  context: VerbContext,
+): Promise<{ readonly items: readonly StoredObject[]; readonly meta: ListMeta }> {
+  const { parts, request, served, target } = context;
+  const selection = selectionOf(served.kind, request.query);
+  const limit = Math.max(0, integerOption(request.query, 'limit') ?? 0);
+  const from = await startOf(context);
+  const rest = keyRange(from.objects, target.namespace, from.after);
+  const matching = selection.all ? rest : rest.filter((item) => selection.matches(item.object));
+  const resourceVersion = String(from.revision);
+  if (limit === 0 || matching.length <= limit) return { items: matching, meta: { resourceVersion } };
+  const items = matching.slice(0, limit);
+  parts.snapshots.keep(resourceId(served.kind), from.revision, from.objects);
+  const next = encodeContinue({ revision: from.revision, after: (items.at(-1) as StoredObject).key });
+  const remaining = selection.all ? { remainingItemCount: matching.length - limit } : {};
+  return { items, meta: { resourceVersion, continue: next, ...remaining } };
 }
 
 interface Start {
@@ -60,6 +58,7 @@ async function startOf(context: VerbContext): Promise<Start> {
   const match = checkMatch(query, token);
   if (token !== '') {
     const { revision, after } = decodeContinue(token);
+    await reach(parts, revision, request.signal);
     if (revision === undefined) return { ...newest(context), after };
     return { objects: await at(context, revision, after), revision, after };
   }
@@ -94,7 +93,7 @@ async function at(
     parts.snapshots.keep(id, revision, objects);
     return objects;
   } catch (error) {
-    if (!(error instanceof StoreError) || error.reason !== 'Compacted' || after === undefined) throw fromStore(error);
+    if (!(error instanceof StoreError) || error.reason !== 'Compacted' || after === undefined) throw asApiError(error);
     throw new ApiError(
       'Expired',
       'The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter, or use the continue token in this response to retrieve the remainder of the results. Continuing with the provided token results in an inconsistent list - objects that were created, modified, or deleted between the time the first chunk was returned and now may show up in the list.',

@@ -16,7 +16,7 @@ import { applyDefaults, pruneUnknown } from '../admission/structural.ts';
 import type { Identity } from '../auth/identity.ts';
 import type { ServedKind } from '../registry/registry.ts';
 import type { ServerParts } from './verb-context.ts';
-import { carryWritten, checkFinalizers } from './writers.ts';
+import { carryWritten, checkFinalizers, checkHostWrite } from './writers.ts';
 
 /** Who writes what, and how strictly it is read. */
 export interface WriteFrame {
@@ -63,6 +63,7 @@ export function newObject(
   ) as JsonObject;
   const object = carryWritten(frame, undefined, draft as KubeObject);
   checkFinalizers(frame, undefined, object);
+  checkHostWrite(frame, undefined, object);
   return checked(frame, admitted(frame, object, undefined), undefined);
 }
 
@@ -81,6 +82,7 @@ export function nextObject(
   if (frame.subresource === undefined) {
     draft = carryWritten(frame, before, draft);
     checkFinalizers(frame, before, draft);
+    checkHostWrite(frame, before, draft);
   }
   const next = admitted(frame, applyDefaults(draft, kind.schema) as KubeObject, before);
   if (jsonEqual(next, before)) return before;
@@ -96,17 +98,17 @@ function partOf(frame: WriteFrame, before: KubeObject, wanted: JsonObject & { me
   if (frame.subresource === 'status') return withValueAt(before, ['status'], wanted.status);
   const part = frame.subresource === undefined ? undefined : kind.parts[frame.subresource];
   if (part !== undefined) return withValueAt(before, part, valueAt(wanted, part));
-  const metadata = { ...sentMetadata(wanted.metadata), ...systemMetadata(before.metadata) };
+  const metadata = { ...sentMetadata(wanted.metadata), ...systemMetadata(before.metadata) } as ObjectMeta;
   const object: KubeObject = { ...wanted, apiVersion: before.apiVersion, kind: before.kind, metadata };
   return kind.status ? withValueAt(object, ['status'], before.status) : object;
 }
 
-/** The metadata a client may set. */
-function sentMetadata(metadata: JsonObject): ObjectMeta {
-  const { name, generateName, namespace, labels, annotations, finalizers, ownerReferences } = metadata;
+/** The metadata a client may set. The name and namespace are those of the route. */
+function sentMetadata(metadata: JsonObject): Partial<ObjectMeta> {
+  const { generateName, labels, annotations, finalizers, ownerReferences } = metadata;
   const kept = { generateName, labels, annotations, finalizers, ownerReferences };
   const given = Object.entries(kept).filter(([, value]) => value !== undefined && value !== null && !isEmpty(value));
-  return { name, namespace, ...Object.fromEntries(given) } as ObjectMeta;
+  return Object.fromEntries(given);
 }
 
 function isEmpty(value: unknown): boolean {

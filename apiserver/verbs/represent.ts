@@ -3,6 +3,7 @@ import type { Kind } from '../../resources/meta/define-kind.ts';
 import { encodeJson } from '../../resources/meta/json.ts';
 import type { KubeObject } from '../../resources/meta/object.ts';
 import { apiVersionOf } from '../../resources/meta/resource-id.ts';
+import type { Verb } from '../auth/authorization-table.ts';
 import type { StoredObject } from '../cache/stored-object.ts';
 import type { Representation } from '../requests/media-type.ts';
 import { invalidOption } from '../requests/options.ts';
@@ -25,6 +26,17 @@ export function includeObjectOption(query: URLSearchParams): IncludeObject {
     'FieldValueNotSupported',
     `Unsupported value: ${JSON.stringify(text)}`,
   );
+}
+
+/** Throws `NotAcceptable` for a form that this verb has not, before anything is done. */
+export function checkRepresentation(verb: Verb, representation: Representation, query: URLSearchParams): void {
+  if (representation === 'Table') includeObjectOption(query);
+  if (representation === 'PartialObjectMetadataList' && verb !== 'list' && verb !== 'watch') {
+    throw new ApiError('NotAcceptable', 'a single object cannot be answered as PartialObjectMetadataList');
+  }
+  if (representation === 'PartialObjectMetadata' && verb === 'list') {
+    throw new ApiError('NotAcceptable', 'a list cannot be answered as PartialObjectMetadata');
+  }
 }
 
 /** One object as asked for. `bytes` are its own encoding, when they are at hand. */
@@ -55,7 +67,7 @@ export function oneObject(
       );
     }
     case 'PartialObjectMetadataList':
-      throw new ApiError('NotAcceptable', 'a single object cannot be answered as PartialObjectMetadataList');
+      throw new Error('checkRepresentation lets no list form through here');
     default:
       throw new Error(`unhandled representation ${representation satisfies never}`);
   }
@@ -82,7 +94,7 @@ export function manyObjects(
     case 'PartialObjectMetadataList':
       return json(200, partialMetadataList(objects(), meta));
     case 'PartialObjectMetadata':
-      throw new ApiError('NotAcceptable', 'a list cannot be answered as PartialObjectMetadata');
+      throw new Error('checkRepresentation lets no single form through here');
     default:
       throw new Error(`unhandled representation ${representation satisfies never}`);
   }

@@ -6,6 +6,8 @@ import type { Ask } from '../auth/authorize.ts';
 import type { Identity } from '../auth/identity.ts';
 import type { ListSnapshots } from '../cache/snapshots.ts';
 import type { WatchCache } from '../cache/watch-cache.ts';
+import type { FenceRefresh } from '../registry/fence-refresh.ts';
+import type { KeyQueue } from '../registry/key-queue.ts';
 import type { Registry, ServedKind } from '../registry/registry.ts';
 import type { Representation } from '../requests/media-type.ts';
 import type { ResourceTarget } from '../requests/route.ts';
@@ -18,6 +20,10 @@ export interface ServerParts {
   readonly cache: WatchCache;
   readonly registry: Registry;
   readonly snapshots: ListSnapshots;
+  readonly refresh: FenceRefresh;
+  readonly races: KeyQueue;
+  /** Aborts when the server stops or has lost its store: watches end. */
+  readonly ending: AbortSignal;
   readonly clock: Clock;
   readonly ids: Ids;
   /** A number in [0, 1), for jitter. */

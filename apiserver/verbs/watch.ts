@@ -1,11 +1,12 @@
 import { ApiError } from '../../resources/meta/api-error.ts';
 import { encodeJson } from '../../resources/meta/json.ts';
 import { apiVersionOf, resourceId } from '../../resources/meta/resource-id.ts';
-import type { CacheEvent, ResourceCache } from '../cache/resource-cache.ts';
-import { removedAt, type StoredObject } from '../cache/stored-object.ts';
+import { keyRange } from '../cache/key-range.ts';
+import { type CacheEvent, leftBehind, type ResourceCache } from '../cache/resource-cache.ts';
+import type { StoredObject } from '../cache/stored-object.ts';
 import { booleanOption, integerOption, invalidOption, resourceVersionOption } from '../requests/options.ts';
 import type { ServerResponse } from '../requests/server-request.ts';
-import { ByteQueue } from './byte-queue.ts';
+import { BoundedQueue } from './bounded-queue.ts';
 import { EventEncoder, type EventType } from './event-encoder.ts';
 import { reach } from './reach.ts';
 import { includeObjectOption } from './represent.ts';
@@ -18,6 +19,9 @@ const QUEUE_BYTES = 8 << 20;
 const BOOKMARK_DELAY_MS = 1_000;
 /** Without `timeoutSeconds` a watch ends after this long, and up to twice it. */
 const DEFAULT_TIMEOUT_MS = 30 * 60_000;
+/** What a timer can hold, about 25 days. */
+const MAX_TIMEOUT_MS = 2 ** 31 - 1;
+const SLAB_BYTES = 64 << 10;
 
 /** GET of a collection with `watch`. */
 export async function watch(context: VerbContext): Promise<ServerResponse> {
@@ -25,23 +29,24 @@ export async function watch(context: VerbContext): Promise<ServerResponse> {
   const { query } = request;
   const selection = selectionOf(served.kind, query);
   const initial = initialOf(query);
+  const timeoutMs = timeoutOf(query, parts.random);
   const version = resourceVersionOption(query.get('resourceVersion'));
   await reach(parts, version, request.signal);
   const encoder = new EventEncoder(served.kind, context.representation, includeObjectOption(query), () =>
     parts.clock.now(),
   );
   const watcher = new Watcher(context, selection, encoder);
-  watcher.start(initial.replay || version === undefined || version === 0 ? undefined : version, initial.mark);
+  watcher.start(beginning(initial, version, parts.cache.revision), initial.mark, timeoutMs);
   return {
     status: 200,
     headers: { 'content-type': 'application/json', 'cache-control': 'no-cache, private' },
-    body: watcher.queue,
+    body: watcher.body(),
   };
 }
 
 interface Initial {
-  /** Begin with every object there is. */
-  readonly replay: boolean;
+  /** Begin with every object there is; undefined: as the version says. */
+  readonly replay: boolean | undefined;
   /** Tell where they end. */
   readonly mark: boolean;
 }
@@ -49,38 +54,40 @@ interface Initial {
 /** `sendInitialEvents` (a streaming list) and what must stand beside it. */
 function initialOf(query: URLSearchParams): Initial {
   const match = query.get('resourceVersionMatch') ?? '';
+  const refuse = (message: string) =>
+    invalidOption('ListOptions', 'resourceVersionMatch', 'FieldValueForbidden', `Forbidden: ${message}`);
   if (!query.has('sendInitialEvents')) {
-    if (match !== '') {
-      throw invalidOption(
-        'ListOptions',
-        'resourceVersionMatch',
-        'FieldValueForbidden',
-        'Forbidden: resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided',
-      );
-    }
-    return { replay: false, mark: false };
+    if (match === '') return { replay: undefined, mark: false };
+    throw refuse('resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided');
   }
-  const send = booleanOption(query, 'sendInitialEvents');
-  if (match !== 'NotOlderThan') {
-    throw invalidOption(
-      'ListOptions',
-      'resourceVersionMatch',
-      'FieldValueForbidden',
-      'Forbidden: sendInitialEvents requires setting resourceVersionMatch to NotOlderThan',
-    );
-  }
-  return { replay: send, mark: send && booleanOption(query, 'allowWatchBookmarks') };
+  if (match !== 'NotOlderThan') throw refuse('sendInitialEvents requires setting resourceVersionMatch to NotOlderThan');
+  const replay = booleanOption(query, 'sendInitialEvents');
+  return { replay, mark: replay && booleanOption(query, 'allowWatchBookmarks') };
 }
 
-/** One watch: filters events, queues their bytes, and lets go of everything when it ends. */
+/** The revision to go on from; undefined: from every object there is. */
+function beginning({ replay }: Initial, version: number | undefined, now: number): number | undefined {
+  if (replay === true) return undefined;
+  if (version !== undefined && version > 0) return version;
+  return replay === false ? now : undefined;
+}
+
+function timeoutOf(query: URLSearchParams, random: () => number): number {
+  const asked = integerOption(query, 'timeoutSeconds');
+  if (asked !== undefined && asked > 0) return Math.min(asked * 1000, MAX_TIMEOUT_MS);
+  return DEFAULT_TIMEOUT_MS * (1 + random());
+}
+
+/** One watch: filters events, queues them, and lets go of everything when it ends. Events are encoded as they are read. */
 class Watcher {
-  readonly queue: ByteQueue;
+  readonly #queue: BoundedQueue<() => Uint8Array>;
   readonly #context: VerbContext;
   readonly #selection: Selection;
   readonly #encoder: EventEncoder;
   readonly #cache: ResourceCache;
   readonly #bookmarks: boolean;
   readonly #release: (() => void)[] = [];
+  #initial: Iterable<Uint8Array> = [];
   #stopBookmark: (() => void) | undefined;
 
   constructor(context: VerbContext, selection: Selection, encoder: EventEncoder) {
@@ -89,46 +96,63 @@ class Watcher {
     this.#encoder = encoder;
     this.#cache = context.parts.cache.resource(resourceId(context.served.kind));
     this.#bookmarks = booleanOption(context.request.query, 'allowWatchBookmarks');
-    this.queue = new ByteQueue(QUEUE_BYTES, () => {
+    this.#queue = new BoundedQueue(QUEUE_BYTES, () => {
       for (const release of this.#release.splice(0)) release();
     });
   }
 
-  /** From a revision, or from the objects there are. All of it in one step with the first live event: nothing slips between. */
-  start(from: number | undefined, mark: boolean): void {
+  /**
+   * From a revision, or from the objects there are: both are fixed in one step with the first live event, so nothing slips between. They are
+   * read at the reader's pace and are not what the queue's bound is for.
+   */
+  start(from: number | undefined, mark: boolean, timeoutMs: number): void {
     const { parts, request } = this.#context;
     const backlog = from === undefined ? undefined : this.#cache.since(from);
     if (from !== undefined && backlog === undefined) {
-      this.#fail(new ApiError('Expired', `too old resource version: ${from} (${this.#cache.oldestRevision})`));
+      this.#initial = [expired(from, this.#cache.oldestRevision)];
+      this.#queue.end();
       return;
     }
-    if (backlog === undefined) this.#replay();
-    else for (const event of backlog) this.#offer(event);
-    if (mark) this.#bookmark({ 'k8s.io/initial-events-end': 'true' });
+    const end = mark ? [this.#bookmarkLine({ 'k8s.io/initial-events-end': 'true' })] : [];
+    this.#initial = backlog === undefined ? this.#objects(this.#cache.sorted(), end) : this.#events(backlog);
     this.#release.push(this.#cache.listen((event) => this.#offer(event)));
     if (this.#bookmarks) this.#release.push(parts.cache.onMoved(() => this.#moved()));
-    const onAbort = () => this.queue.end();
-    request.signal.addEventListener('abort', onAbort, { once: true });
-    this.#release.push(() => request.signal.removeEventListener('abort', onAbort));
+    const ended = AbortSignal.any([request.signal, parts.ending]);
+    const onAbort = () => this.#queue.end();
+    ended.addEventListener('abort', onAbort, { once: true });
+    this.#release.push(() => ended.removeEventListener('abort', onAbort));
     this.#release.push(() => this.#stopBookmark?.());
-    this.#release.push(parts.clock.after(this.#timeoutMs(), () => this.#timedOut()));
-    if (request.signal.aborted || this.queue.ended) onAbort();
+    this.#release.push(parts.clock.after(timeoutMs, () => this.#timedOut()));
+    if (ended.aborted) onAbort();
   }
 
-  #timeoutMs(): number {
-    const asked = integerOption(this.#context.request.query, 'timeoutSeconds');
-    if (asked !== undefined && asked > 0) return asked * 1000;
-    return DEFAULT_TIMEOUT_MS * (1 + this.#context.parts.random());
+  /** The stream. Ends the watch when its reader stops. */
+  async *body(): AsyncIterable<Uint8Array> {
+    try {
+      yield* inSlabs(this.#initial);
+      for await (const lines of this.#queue) yield* inSlabs(lines.map((line) => line()));
+    } finally {
+      this.#queue.end();
+    }
   }
 
   #timedOut(): void {
     if (this.#bookmarks) this.#bookmark();
-    this.queue.end();
+    this.#queue.end();
   }
 
-  #replay(): void {
-    for (const stored of this.#cache.sorted()) {
-      if (this.#selects(stored)) this.queue.push(this.#encoder.encode('ADDED', stored));
+  /** Every object as ADDED, and where they end. */
+  *#objects(objects: readonly StoredObject[], end: readonly Uint8Array[]): Iterable<Uint8Array> {
+    for (const stored of keyRange(objects, this.#context.target.namespace, undefined)) {
+      if (this.#selects(stored)) yield this.#encoder.encode('ADDED', stored);
+    }
+    yield* end;
+  }
+
+  *#events(events: readonly CacheEvent[]): Iterable<Uint8Array> {
+    for (const event of events) {
+      const type = this.#typeFor(event);
+      if (type !== undefined) yield this.#line(type, event);
     }
   }
 
@@ -136,18 +160,21 @@ class Watcher {
     return inNamespace(stored.object, this.#context.target.namespace) && this.#selection.matches(stored.object);
   }
 
-  #offer(event: CacheEvent): void {
+  /** What an event is to this watcher: entering and leaving its selection are ADDED and DELETED. */
+  #typeFor(event: CacheEvent): EventType | undefined {
     const before = event.previous !== undefined && this.#selects(event.previous);
     const after = !event.removed && this.#selects(event.current);
-    if (after) this.#send(before ? 'MODIFIED' : 'ADDED', event.current, event);
-    // A removal tells the object as it was last; leaving the selection tells it as it last matched.
-    else if (before && event.previous !== undefined) {
-      this.#send('DELETED', event.removed ? event.current : removedAt(event.previous, event.revision), event);
-    }
+    if (after) return before ? 'MODIFIED' : 'ADDED';
+    return before ? 'DELETED' : undefined;
   }
 
-  #send(type: EventType, stored: StoredObject, event: CacheEvent): void {
-    this.queue.push(this.#encoder.encode(type, stored, event));
+  #line(type: EventType, event: CacheEvent): Uint8Array {
+    return this.#encoder.encode(type, type === 'DELETED' ? leftBehind(event) : event.current, event);
+  }
+
+  #offer(event: CacheEvent): void {
+    const type = this.#typeFor(event);
+    if (type !== undefined) this.#queue.push(() => this.#line(type, event), event.current.bytes.length);
   }
 
   /** A bookmark goes out a second after the revision moved, so that a burst of writes costs one. */
@@ -155,27 +182,44 @@ class Watcher {
     if (this.#stopBookmark !== undefined) return;
     this.#stopBookmark = this.#context.parts.clock.after(BOOKMARK_DELAY_MS, () => {
       this.#stopBookmark = undefined;
-      if (!this.queue.ended) this.#bookmark();
+      this.#bookmark();
     });
   }
 
-  #bookmark(annotations?: Record<string, string>): void {
-    const { kind } = this.#context.served;
-    this.queue.push(
-      this.#encoder.bookmark({
-        kind: kind.kind,
-        apiVersion: apiVersionOf(kind),
-        metadata: {
-          resourceVersion: String(this.#context.parts.cache.revision),
-          creationTimestamp: null,
-          ...(annotations === undefined ? {} : { annotations }),
-        },
-      }),
-    );
+  #bookmark(): void {
+    const line = this.#bookmarkLine();
+    this.#queue.push(() => line, line.length);
   }
 
-  #fail(error: ApiError): void {
-    this.queue.push(new TextEncoder().encode(`${encodeJson({ type: 'ERROR', object: error.toStatus() })}\n`));
-    this.queue.end();
+  #bookmarkLine(annotations?: Record<string, string>): Uint8Array {
+    const { kind } = this.#context.served;
+    return this.#encoder.bookmark({
+      kind: kind.kind,
+      apiVersion: apiVersionOf(kind),
+      metadata: {
+        resourceVersion: String(this.#context.parts.cache.revision),
+        creationTimestamp: null,
+        ...(annotations === undefined ? {} : { annotations }),
+      },
+    });
   }
+}
+
+function expired(from: number, oldest: number): Uint8Array {
+  const error = new ApiError('Expired', `too old resource version: ${from} (${oldest})`);
+  return new TextEncoder().encode(`${encodeJson({ type: 'ERROR', object: error.toStatus() })}\n`);
+}
+
+/** Lines put together to pieces of about 64 KiB. */
+function* inSlabs(lines: Iterable<Uint8Array>): Iterable<Uint8Array> {
+  let pending: Uint8Array[] = [];
+  let bytes = 0;
+  for (const line of lines) {
+    pending.push(line);
+    bytes += line.length;
+    if (bytes < SLAB_BYTES) continue;
+    yield Buffer.concat(pending);
+    [pending, bytes] = [[], 0];
+  }
+  if (pending.length > 0) yield Buffer.concat(pending);
 }

@@ -1,7 +1,15 @@
 import { forbidden } from '../../resources/meta/api-error.ts';
 import { COPPICE_GROUP } from '../../resources/meta/define-kind.ts';
-import { isObject, jsonEqual, type KubeObject, valueAt, withValueAt } from '../../resources/meta/object.ts';
+import {
+  isObject,
+  type JsonObject,
+  jsonEqual,
+  type KubeObject,
+  valueAt,
+  withValueAt,
+} from '../../resources/meta/object.ts';
 import type { Schema } from '../../resources/meta/schema.ts';
+import { applyDefaults } from '../admission/structural.ts';
 import { roleOf, writesAs } from '../auth/identity.ts';
 import type { WriteFrame } from './next-object.ts';
 
@@ -28,6 +36,23 @@ export function carryWritten(frame: WriteFrame, before: KubeObject | undefined, 
     });
   }
   return carried;
+}
+
+/** A nodelet makes its Host with an empty spec, and of other objects changes finalizers only: what it knows it says in status. */
+export function checkHostWrite(frame: WriteFrame, before: KubeObject | undefined, draft: KubeObject): void {
+  if (roleOf(frame.identity) !== 'host') return;
+  const { kind } = frame.served;
+  if (kind.group !== COPPICE_GROUP) return;
+  const empty = applyDefaults<JsonObject>({}, kind.schema);
+  const rest = ({ metadata: { finalizers: _, ...metadata }, ...object }: KubeObject) => ({ ...object, metadata });
+  const same =
+    before === undefined ? jsonEqual(draft.spec ?? {}, empty.spec ?? {}) : jsonEqual(rest(before), rest(draft));
+  if (same) return;
+  throw forbidden(kind, draft.metadata.name, `its spec is not written by "${frame.identity.user}"`, {
+    reason: 'FieldWriter',
+    message: 'a host writes finalizers and status only',
+    field: 'spec',
+  });
 }
 
 /** Finalizers under `coppice.dev/` belong to controllers, hosts and operators. */

@@ -1,5 +1,5 @@
 import { mkdirSync } from 'node:fs';
-import { controllerIdentity, hostIdentity } from '../../apiserver/auth/identity.ts';
+import { controllerIdentity, hostIdentity, OPERATOR } from '../../apiserver/auth/identity.ts';
 import { ApiClient } from '../../apiserver/client/client.ts';
 import type { Pki } from '../../apiserver/pki/pki-files.ts';
 import type { ApiServer } from '../../apiserver/server.ts';
@@ -95,7 +95,7 @@ async function startOne(
 
 /** Makes sure the Host object is there, and answers its uid: the host's certificate is bound to it. */
 async function registered(server: ApiServer, name: string, group: string | undefined): Promise<string> {
-  const hosts = new ApiClient(server.transportFor(hostIdentity(name))).resource<Host>(Host);
+  const hosts = new ApiClient(server.transportFor(OPERATOR)).resource<Host>(Host);
   try {
     return (await hosts.get(name)).metadata.uid;
   } catch (error) {

@@ -132,10 +132,15 @@ export class World implements WorldView {
   /** The same sums counted afresh from the objects: for tests. */
   recount(): World {
     const fresh = new World();
-    for (const [id, objects] of this.#committed) {
-      for (const key of new Set([...objects.keys(), ...(this.#assumed.get(id)?.keys() ?? [])])) {
+    for (const id of new Set([...this.#committed.keys(), ...this.#assumed.keys()])) {
+      for (const key of new Set([
+        ...(this.#committed.get(id)?.keys() ?? []),
+        ...(this.#assumed.get(id)?.keys() ?? []),
+      ])) {
         const object = this.#current(id, key);
-        if (object !== undefined) fresh.#recontribute(id, key, undefined, object);
+        if (object === undefined) continue;
+        fresh.#commit(id, key, object);
+        fresh.#recontribute(id, key, undefined, object);
       }
     }
     return fresh;

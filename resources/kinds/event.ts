@@ -107,4 +107,5 @@ export const Event = defineKind<Event>({
     'reportingComponent',
     'source',
   ],
+  selectablePaths: { source: ['source.component', 'reportingComponent'] },
 });

@@ -172,3 +172,8 @@ export function invalid(
     details: { name, ...(kind.group === '' ? {} : { group: kind.group }), kind: kind.kind, causes },
   });
 }
+
+/** 405, in the words clients know. */
+export function notAllowed(): ApiError {
+  return new ApiError('MethodNotAllowed', 'the server does not allow this method on the requested resource');
+}

@@ -56,6 +56,8 @@ export interface Kind<T extends KubeObject = KubeObject> extends ResourceRef {
   readonly columns: readonly Column[];
   /** Field selectors besides metadata.name and metadata.namespace: label → path. */
   readonly selectableFields: readonly string[];
+  /** Where a selectable field stands that is not at the path of its name: the first of these that is not empty. */
+  readonly selectablePaths: Readonly<Record<string, readonly string[]>>;
   /** `core`: a Kubernetes built-in (strategic merge, unknown kind and apiVersion filled in); `coppice`: ours; `user`: a CRD's. */
   readonly origin: 'core' | 'coppice' | 'user';
   /** How names must look. */
@@ -108,6 +110,7 @@ export interface KindDeclaration<T extends KubeObject> {
   readonly streams?: readonly StreamSubresource[];
   readonly columns?: readonly Column[];
   readonly selectableFields?: readonly string[];
+  readonly selectablePaths?: Readonly<Record<string, readonly string[]>>;
   readonly origin: Kind['origin'];
   readonly nameRule?: Kind['nameRule'];
   readonly expiresAfterMs?: number;
@@ -126,6 +129,7 @@ export function defineKind<T extends KubeObject>(declared: KindDeclaration<T>): 
     streams: [],
     columns: [],
     selectableFields: [],
+    selectablePaths: {},
     nameRule: 'subdomain' as const,
     rules: {},
     ...declared,

@@ -7,7 +7,7 @@ import { type ApiServer, startApiServer } from '../../apiserver/server.ts';
 import { MemoryStore } from '../../apiserver/store/memory/store.ts';
 import type { Store } from '../../apiserver/store/store.ts';
 import type { Clock } from '../../resources/ambient/clock.ts';
-import { silentLogger } from '../../resources/ambient/log.ts';
+import { type Logger, silentLogger } from '../../resources/ambient/log.ts';
 import { systemClock } from '../../resources/ambient/system-clock.ts';
 import { systemIds } from '../../resources/ambient/system-ids.ts';
 import type { Kind } from '../../resources/meta/define-kind.ts';
@@ -25,7 +25,12 @@ export interface TestServer extends AsyncDisposable {
 
 /** The real app over a memory store (or another), joined in memory: no socket. */
 export async function startTestServer(
-  options: { readonly clock?: Clock; readonly store?: Store; readonly kinds?: readonly Kind[] } = {},
+  options: {
+    readonly clock?: Clock;
+    readonly store?: Store;
+    readonly kinds?: readonly Kind[];
+    readonly log?: Logger;
+  } = {},
 ): Promise<TestServer> {
   const store = options.store ?? (await MemoryStore.open({ ids: systemIds }));
   const server = await startApiServer({
@@ -35,7 +40,7 @@ export async function startTestServer(
     clock: options.clock ?? systemClock,
     ids: systemIds,
     random: () => 0.5,
-    log: silentLogger,
+    log: options.log ?? silentLogger,
     platform: { platform: 'linux/amd64', runtime: 'test' },
   });
   for (const kind of options.kinds ?? []) server.registry.add(kind);

@@ -6,6 +6,8 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { loadAll } from 'js-yaml';
 import { writeAdminKubeconfig } from '../../apiserver/pki/admin-kubeconfig.ts';
+import { MemoryStore } from '../../apiserver/store/memory/store.ts';
+import { systemIds } from '../../resources/ambient/system-ids.ts';
 import type { ResourceRef } from '../../resources/meta/define-kind.ts';
 import { kindFromCRD } from '../../resources/meta/kind-from-crd.ts';
 import {
@@ -47,10 +49,21 @@ const KNOWN: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   '08-wait-watch': {},
 };
 
+/** A store that has forgotten its first revisions, as the recorded one had. */
+async function oldStore(): Promise<MemoryStore> {
+  const store = await MemoryStore.open({ ids: systemIds });
+  for (let i = 0; i < 3; i++) {
+    await store.txn({ compares: [], puts: [{ key: 'fence/old', value: new Uint8Array() }], deletes: [] }).done;
+  }
+  await store.compact(3);
+  return store;
+}
+
 /** Transcripts recorded from a real kube-apiserver, replayed with real kubectl against the real server. */
 describe('kubectl transcripts', function () {
   this.timeout(240_000);
   let folder: string;
+  let store: MemoryStore;
   let test: TestServer;
   let listening: ListeningServer;
   let kubectl: string;
@@ -64,7 +77,8 @@ describe('kubectl transcripts', function () {
     kubectl = found;
     folder = mkdtempSync(join(tmpdir(), 'coppice-kubectl-'));
     const crds = loadAll(readFileSync(join(HERE, 'files/crds.yaml'), 'utf8')) as Parameters<typeof kindFromCRD>[0][];
-    test = await startTestServer();
+    store = await oldStore();
+    test = await startTestServer({ store });
     for (const crd of crds) test.server.registry.add(kindFromCRD(crd));
     listening = await listenTestServer(test, join(folder, 'pki'));
     const kubeconfig = join(folder, 'kubeconfig');
@@ -78,6 +92,7 @@ describe('kubectl transcripts', function () {
   after(async () => {
     await listening?.[Symbol.asyncDispose]();
     await test?.[Symbol.asyncDispose]();
+    await store?.[Symbol.asyncDispose]();
     if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
   });
 

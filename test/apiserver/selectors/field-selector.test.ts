@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { parseFieldSelector } from '../../../apiserver/selectors/field-selector.ts';
+import { Event } from '../../../resources/kinds/event.ts';
 
 const kind = { selectableFields: ['status.phase', 'spec.count', 'reason'] };
 const object = { metadata: { name: 'a', namespace: 'n' }, status: { phase: 'Ready' }, spec: { count: 3 } };
@@ -22,6 +23,13 @@ describe('field selectors', () => {
       assert.equal(parseFieldSelector(text, kind).matches(object), want);
     });
   }
+
+  it('of an event by its source mean the component, or who reports where there is none', () => {
+    const matches = (event: object) => parseFieldSelector('source=placement', Event).matches({ ...event });
+    assert.ok(matches({ source: { component: 'placement' }, reportingComponent: 'other' }));
+    assert.ok(matches({ reportingComponent: 'placement' }));
+    assert.ok(!matches({ source: { component: 'other' }, reportingComponent: 'placement' }));
+  });
 
   it('name the one object they can match', () => {
     assert.equal(parseFieldSelector('metadata.name=x,status.phase=Ready', kind).exact('metadata.name'), 'x');

@@ -1,11 +1,11 @@
 /**
- * A bounded queue of byte pieces with one reader. When the reader falls more than `maxBytes` behind, the queue ends: the reader gets what is
- * queued up to then, and the stream closes. Nothing is ever skipped.
+ * A bounded queue with one reader. When the reader falls more than `maxBytes` behind, the queue ends: the reader gets what is queued up to
+ * then, and no more. Nothing is ever skipped.
  */
-export class ByteQueue implements AsyncIterable<Uint8Array> {
+export class BoundedQueue<T> implements AsyncIterable<readonly T[]> {
   readonly #maxBytes: number;
   readonly #onEnd: () => void;
-  #pieces: Uint8Array[] = [];
+  #items: T[] = [];
   #bytes = 0;
   #ended = false;
   #wake: (() => void) | undefined;
@@ -20,10 +20,10 @@ export class ByteQueue implements AsyncIterable<Uint8Array> {
     return this.#ended;
   }
 
-  push(piece: Uint8Array): void {
+  push(item: T, bytes: number): void {
     if (this.#ended) return;
-    this.#pieces.push(piece);
-    this.#bytes += piece.length;
+    this.#items.push(item);
+    this.#bytes += bytes;
     if (this.#bytes > this.#maxBytes) this.end();
     this.#wake?.();
   }
@@ -36,15 +36,15 @@ export class ByteQueue implements AsyncIterable<Uint8Array> {
     this.#wake?.();
   }
 
-  async *[Symbol.asyncIterator](): AsyncIterator<Uint8Array> {
+  /** All that is queued, each time there is something. */
+  async *[Symbol.asyncIterator](): AsyncIterator<readonly T[]> {
     try {
       for (;;) {
-        const pieces = this.#pieces;
-        this.#pieces = [];
+        const items = this.#items;
+        this.#items = [];
         this.#bytes = 0;
-        if (pieces.length === 1) yield pieces[0] as Uint8Array;
-        else if (pieces.length > 1) yield Buffer.concat(pieces);
-        if (this.#pieces.length > 0) continue;
+        if (items.length > 0) yield items;
+        if (this.#items.length > 0) continue;
         if (this.#ended) return;
         await new Promise<void>((resolve) => {
           this.#wake = resolve;

@@ -1,0 +1,159 @@
+import assert from 'node:assert/strict';
+import { keyRange } from '../../../apiserver/cache/key-range.ts';
+import { ResourceCache } from '../../../apiserver/cache/resource-cache.ts';
+import { decodeStored, encodeStored, removedAt } from '../../../apiserver/cache/stored-object.ts';
+import { WatchCache } from '../../../apiserver/cache/watch-cache.ts';
+import { MemoryStore } from '../../../apiserver/store/memory/store.ts';
+import { type Batch, type Store, StoreError } from '../../../apiserver/store/store.ts';
+import { systemIds } from '../../../resources/ambient/system-ids.ts';
+import { parseJson } from '../../../resources/meta/json.ts';
+import { aWidget } from '../../builders/widget.ts';
+import { FarStore } from '../../harness/far-store.ts';
+
+const RESOURCE = 'demo.example.com/widgets';
+const KEY = `objects/${RESOURCE}/demo/`;
+const stored = (name: string, revision: number) =>
+  decodeStored(`demo/${name}`, encodeStored(aWidget({ name })), revision, (text) => parseJson(text).value);
+
+const write = async (store: Store, ...names: string[]): Promise<number> => {
+  const puts = names.map((name) => ({ key: KEY + name, value: encodeStored(aWidget({ name })) }));
+  const result = await store.txn({ compares: [], puts, deletes: [] }).done;
+  return result.ok ? result.revision : 0;
+};
+
+describe('the watch cache', () => {
+  it('shows all events of a batch, and its revision, in one step', async () => {
+    const store = await MemoryStore.open({ ids: systemIds });
+    const stop = new AbortController();
+    const cache = new WatchCache(store);
+    const { following } = await cache.start(stop.signal);
+    const seen: unknown[] = [];
+    cache.resource(RESOURCE).listen(({ current }) => {
+      seen.push([
+        current.key,
+        cache.revision,
+        cache
+          .resource(RESOURCE)
+          .sorted()
+          .map(({ key }) => key),
+      ]);
+    });
+    const revision = await write(store, 'a', 'b');
+    await cache.waitFor(revision, stop.signal);
+    const all = ['demo/a', 'demo/b'];
+    assert.deepEqual(seen, [
+      ['demo/a', revision, all],
+      ['demo/b', revision, all],
+    ]);
+    stop.abort();
+    await following;
+  });
+
+  it('starts a little in the past, so that watches survive a restart, and not before what is compacted', async () => {
+    const store = await MemoryStore.open({ ids: systemIds });
+    const first = await write(store, 'a');
+    await write(store, 'b');
+    const cache = new WatchCache(store);
+    const stop = new AbortController();
+    await cache.start(stop.signal);
+    assert.deepEqual(
+      cache
+        .resource(RESOURCE)
+        .since(first)
+        ?.map(({ current }) => current.key),
+      ['demo/b'],
+    );
+    await store.compact(store.revision());
+    const later = new WatchCache(store);
+    await later.start(stop.signal);
+    assert.equal(later.resource(RESOURCE).since(first), undefined);
+    assert.deepEqual(later.resource(RESOURCE).since(store.revision()), []);
+    stop.abort();
+  });
+
+  it('goes on from where it is when the store ends it for being slow', async () => {
+    const store = await MemoryStore.open({ ids: systemIds });
+    let ended = 0;
+    class Impatient extends FarStore {
+      override async *watch(from: number, signal: AbortSignal): AsyncGenerator<Batch> {
+        for await (const batch of super.watch(from, signal)) {
+          yield batch;
+          ended++;
+          throw new StoreError('SlowReader', 'too slow');
+        }
+      }
+    }
+    const stop = new AbortController();
+    const cache = new WatchCache(new Impatient(store));
+    const { following } = await cache.start(stop.signal);
+    const seen: string[] = [];
+    cache.resource(RESOURCE).listen(({ current }) => seen.push(current.key));
+    for (const name of ['a', 'b', 'c']) await write(store, name);
+    await cache.waitFor(store.revision(), stop.signal);
+    assert.deepEqual(seen, ['demo/a', 'demo/b', 'demo/c']);
+    assert.ok(ended >= 2);
+    stop.abort();
+    await following;
+  });
+
+  it('tells those who wait when it follows no longer', async () => {
+    const store = await MemoryStore.open({ ids: systemIds });
+    const cache = new WatchCache(store);
+    const { following } = await cache.start(new AbortController().signal);
+    const waiting = assert.rejects(cache.waitFor(99, new AbortController().signal), { reason: 'ServiceUnavailable' });
+    await store[Symbol.asyncDispose]();
+    await assert.rejects(following);
+    await waiting;
+    await assert.rejects(cache.waitFor(99, new AbortController().signal), { reason: 'ServiceUnavailable' });
+  });
+});
+
+describe('the ring of a resource', () => {
+  it('is bounded by events and by bytes, and says when it does not reach back', () => {
+    const { length } = stored('a', 1).bytes;
+    for (const limits of [
+      { events: 3, bytes: 1 << 20 },
+      { events: 100, bytes: 3 * length + 20 },
+    ]) {
+      const cache = new ResourceCache(0, limits);
+      for (let revision = 1; revision <= 9; revision++) cache.put('demo/a', stored('a', revision));
+      assert.deepEqual(
+        cache.since(6)?.map(({ revision }) => revision),
+        [7, 8, 9],
+      );
+      assert.equal(cache.since(5), undefined);
+      assert.equal(cache.oldestRevision, 6);
+      cache.remove('demo/a', removedAt(stored('a', 9), 10));
+      assert.deepEqual([cache.size, cache.sorted().length, cache.since(9)?.[0]?.removed], [0, 0, true]);
+    }
+  });
+});
+
+describe('stored objects', () => {
+  it('carry their version in bytes that were encoded without it', () => {
+    for (const object of [aWidget(), { apiVersion: 'v1', kind: 'X', metadata: {} as never }]) {
+      const { bytes, object: read } = decodeStored('k', encodeStored(object), 42, (text) => parseJson(text).value);
+      const parsed = JSON.parse(Buffer.from(bytes).toString()) as typeof read;
+      assert.deepEqual(parsed, read);
+      assert.equal(parsed.metadata.resourceVersion, '42');
+    }
+  });
+});
+
+describe('a range of keys', () => {
+  const all = ['a/1', 'a/2', 'a-b/1', 'ab/1', 'b/1'].sort().map((key) => ({ ...stored('x', 1), key }));
+  const keys = (namespace?: string, after?: string) => keyRange(all, namespace, after).map(({ key }) => key);
+
+  it('is one namespace, and none whose name begins alike', () => {
+    assert.deepEqual(keys('a'), ['a/1', 'a/2']);
+    assert.deepEqual(keys('ab'), ['ab/1']);
+    assert.deepEqual(keys('none'), []);
+    assert.equal(keyRange(all, undefined, undefined), all, 'nothing is copied when all is asked for');
+  });
+
+  it('begins behind a key, there or not', () => {
+    assert.deepEqual(keys('a', 'a/1'), ['a/2']);
+    assert.deepEqual(keys(undefined, 'a/15'), ['a/2', 'ab/1', 'b/1']);
+    assert.deepEqual(keys('a', 'z'), []);
+  });
+});
