@@ -62,7 +62,7 @@ export class QemuGuest {
     if (this.#process !== undefined) return;
     const fate = await observeProcess(this.#state, this.files, this.#host.processes);
     if (fate.kind === 'alive') {
-      await this.#change({
+      await this.#note({
         ...this.#state,
         pid: fate.pid,
         startTime: fate.startTime,
