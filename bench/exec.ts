@@ -20,7 +20,8 @@ export const exec: Goal = {
     const guests = await GuestWorld.open(world);
     await guests.makeHome(HOME);
     const up = held.use(await CoppiceUp.start(world, HOME, ['--driver', 'qemu'], /is Ready[\s\S]*up in/));
-    held.defer(() => new BenchVMs(up.client(held), world.signal).removeAll());
+    const vms = new BenchVMs(up.client(held), world.signal);
+    held.defer(() => vms.removeAll());
     const bare = held.use(await guests.startBare());
     return [
       {

@@ -25,7 +25,7 @@ export const fanOut: Goal = {
         const name = `fieldSelector=metadata.name%3D${imageName(0)}`;
         return `${IMAGES_PATH}?watch=true&resourceVersion=${metadata.resourceVersion}&${name}`;
       },
-      emit: (from) => from.send('PATCH', PATH, JSON.stringify({ spec: { displayName: `Image ${write++}` } })),
+      emit: (from) => from.send('PATCH', PATH, JSON.stringify({ spec: { displayName: `write ${write++}` } })),
     };
     const line = Buffer.from(`{"type":"MODIFIED","object":${String(object)}}\n`);
     const stub: Server = {

@@ -3,6 +3,7 @@ import { webcrypto } from 'node:crypto';
 import * as x509 from '@peculiar/x509';
 import type { Clock } from '../../resources/ambient/clock.ts';
 import type { Ids } from '../../resources/ambient/ids.ts';
+import { DAY_MS, LEAF_DAYS } from './leaf-life.ts';
 
 /** A certificate and its private key, as PEM. */
 export interface KeyPair {
@@ -22,9 +23,7 @@ export type LeafSubject =
     };
 
 const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;
-const DAY_MS = 24 * 3600 * 1000;
 const AUTHORITY_DAYS = 3650;
-export const LEAF_DAYS = 90;
 /** Clocks of hosts may be a little behind. */
 const SKEW_MS = 5 * 60_000;
 
@@ -121,14 +120,6 @@ function subjectName(subject: LeafSubject): x509.JsonName {
     { CN: [subject.commonName] },
     ...(subject.serial === undefined ? [] : [{ '2.5.4.5': [subject.serial] }]),
   ];
-}
-
-/** Whether a leaf should be replaced: less than a third of its life is left, or it does not cover these names. */
-export function shouldRenew(certPem: string, names: readonly string[], nowMs: number): boolean {
-  const cert = new x509.X509Certificate(certPem);
-  if (cert.notAfter.getTime() - nowMs < (LEAF_DAYS * DAY_MS) / 3) return true;
-  const covered = cert.getExtension(x509.SubjectAlternativeNameExtension)?.names.items.map((name) => name.value) ?? [];
-  return names.some((name) => !covered.includes(name));
 }
 
 async function generateKeys(): Promise<CryptoKeyPair> {

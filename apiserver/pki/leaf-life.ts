@@ -1,0 +1,12 @@
+import { X509Certificate } from 'node:crypto';
+import { isIP } from 'node:net';
+
+export const DAY_MS = 24 * 3600 * 1000;
+export const LEAF_DAYS = 90;
+
+/** Whether a leaf should be replaced: less than a third of its life is left, or it does not cover these names. */
+export function shouldRenew(certPem: string, names: readonly string[], nowMs: number): boolean {
+  const cert = new X509Certificate(certPem);
+  if (cert.validToDate.getTime() - nowMs < (LEAF_DAYS * DAY_MS) / 3) return true;
+  return names.some((name) => (isIP(name) === 0 ? cert.checkHost(name) : cert.checkIP(name)) === undefined);
+}
