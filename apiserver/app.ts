@@ -197,10 +197,7 @@ async function withDeadline(
   handler: VerbHandler,
 ): Promise<ServerResponse> {
   const timeout = new AbortController();
-  const why = new ApiError('Timeout', `the request was not finished within ${ms / 1000} s`, {
-    details: { retryAfterSeconds: 1 },
-  });
-  const stop = deps.clock.after(ms, () => timeout.abort(why));
+  const stop = deps.clock.after(ms, () => timeout.abort(overdue(ms)));
   const signal = AbortSignal.any([context.request.signal, timeout.signal]);
   try {
     const body = (maxBytes: number) => unlessAborted(context.request.body(maxBytes), signal);
@@ -208,4 +205,9 @@ async function withDeadline(
   } finally {
     stop();
   }
+}
+
+function overdue(ms: number): ApiError {
+  const message = `the request was not finished within ${ms / 1000} s`;
+  return new ApiError('Timeout', message, { details: { retryAfterSeconds: 1 } });
 }

@@ -3,7 +3,7 @@ import type { Ids } from '../resources/ambient/ids.ts';
 import type { Logger } from '../resources/ambient/log.ts';
 import { BUILT_IN_KINDS } from '../resources/kinds.ts';
 import { ApiError } from '../resources/meta/api-error.ts';
-import type { Kind } from '../resources/meta/define-kind.ts';
+import type { Kind, ResourceRef } from '../resources/meta/define-kind.ts';
 import type { AuditSink } from './admit-request.ts';
 import { createApp } from './app.ts';
 import { createAuthenticator } from './auth/authenticate.ts';
@@ -133,14 +133,23 @@ async function makeBasics(transport: Transport): Promise<void> {
   const client = new ApiClient(transport);
   const namespaces = { group: '', version: 'v1', plural: 'namespaces', kind: 'Namespace', namespaced: false };
   const policies = { group: 'coppice.dev', version: 'v1', plural: 'policies', kind: 'Policy', namespaced: false };
-  const make = async (ref: typeof namespaces, apiVersion: string, name: string) => {
-    try {
-      await client.resource(ref).create({ apiVersion, kind: ref.kind, metadata: { name } });
-    } catch (error) {
-      if (!(error instanceof ApiError) || error.reason !== 'AlreadyExists') throw error;
-    }
+  const make = async (ref: ResourceRef, apiVersion: string, name: string) => {
+    // Looked for first: a refused create costs compiling the kind's schema, on every start.
+    const found = await client.resource(ref).get(name).catch(unless('NotFound'));
+    if (found !== undefined) return;
+    await client
+      .resource(ref)
+      .create({ apiVersion, kind: ref.kind, metadata: { name } })
+      .catch(unless('AlreadyExists'));
   };
   await make(namespaces, 'v1', 'default');
   await make(namespaces, 'v1', 'coppice-system');
   await make(policies, 'coppice.dev/v1', 'default');
+}
+
+/** Turns one refusal into undefined. */
+function unless(reason: ApiError['reason']): (error: unknown) => undefined {
+  return (error) => {
+    if (!(error instanceof ApiError) || error.reason !== reason) throw error;
+  };
 }

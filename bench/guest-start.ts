@@ -1,54 +1,81 @@
-/**
- * What the driver adds to the start of a guest (goal 22): create, start and the agent's first answer, against a bare spawn of the same command line with
- * the agent's client on its socket. The two take turns; medians are printed.
- */
-import { spawn } from 'node:child_process';
-import { mkdir, rm, writeFile } from 'node:fs/promises';
-import { arch, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { connectAgent } from '../nodelet/agent/agent-connection.ts';
-import type { GuestSpec } from '../nodelet/drivers/driver.ts';
-import { guestArgv } from '../nodelet/drivers/qemu/argv.ts';
-import { guestFiles } from '../nodelet/drivers/qemu/guest-files.ts';
 import { procProcesses } from '../nodelet/drivers/qemu/host-processes.ts';
-import { findQemu } from '../nodelet/drivers/qemu/installation.ts';
 import { QemuDriver } from '../nodelet/drivers/qemu/qemu-driver.ts';
-import { buildTinyLinux } from '../nodelet/images/build-tiny-linux.ts';
 import { silentLogger } from '../resources/ambient/log.ts';
-import { systemClock as clock } from '../resources/ambient/system-clock.ts';
-import { systemIds as ids } from '../resources/ambient/system-ids.ts';
+import { BenchVMs } from './bench-vms.ts';
+import { CoppiceUp } from './coppice-up.ts';
+import type { BenchWorld, Goal } from './goal.ts';
+import { ARCHITECTURE, GuestWorld, SOCKETS } from './guest-world.ts';
+import { controlPlus } from './harness.ts';
 
-const { signal } = new AbortController();
-const packageRoot = join(import.meta.dirname, '..');
-const cache = join(packageRoot, 'node_modules/.cache/coppice');
-const imagesRoot = join(cache, 'images');
-const outDir = join(imagesRoot, 'tiny-linux');
-const built = await buildTinyLinux(
-  { outDir, cacheDir: join(cache, 'packages'), packageRoot, report: () => {} },
-  signal,
-);
-const root = join(tmpdir(), `coppice-bench-${process.pid}`);
-const sockets = { root: tmpdir(), userId: process.getuid?.() ?? 0 };
-const architecture = arch() === 'arm64' ? 'aarch64' : 'x86_64';
-const rounds = Number(process.argv[2] ?? 7);
+const HOME = 'guest-start';
 
-const aGuest = (id: string): GuestSpec => ({
-  id,
-  label: `bench/${id}`,
-  hostname: id,
-  guestOS: 'linux',
-  image: { path: 'tiny-linux', digest: built.facts.digest },
-  vcpus: 1,
-  memoryBytes: 128 * 1024 ** 2,
-  diskBytes: 0,
-  epoch: 1,
-});
+/** Goal 22: creating a VM to its agent's first answer, against a bare start of the same command line; and how much of it is the driver's. */
+export const guestStart: Goal = {
+  names: ['22', 'guest-start'],
+  async open(world, held) {
+    const guests = await GuestWorld.open(world);
+    await guests.makeHome(HOME);
+    const up = held.use(await CoppiceUp.start(world, HOME, ['--driver', 'qemu'], /up in/));
+    const vms = new BenchVMs(up.client(held), world.signal);
+    held.defer(() => vms.removeAll());
+    // The quickstart's own guest would take part of the machine.
+    await vms.removeAll();
+    const driver = held.use(await openDriver(world, guests));
+    const control = { title: 'bare QEMU to agent', take: () => guests.timeBareStart() };
+    return [
+      {
+        goal: '22',
+        title: 'create VM to agent answers, TCG',
+        unit: 'ms',
+        async ours(round) {
+          const took = await vms.timeStart(`start-${round}`, world.clock);
+          await vms.remove(`start-${round}`);
+          return took;
+        },
+        control,
+        must: controlPlus(500),
+        great: controlPlus(200),
+      },
+      {
+        goal: '22',
+        title: 'of it, through the driver alone',
+        unit: 'ms',
+        ours: (round) => throughDriver(driver, guests, `guest-${round}`, world),
+        control,
+      },
+    ];
+  },
+};
 
-async function throughDriver(driver: QemuDriver, id: string): Promise<number> {
+function openDriver({ folder, clock, ids, signal }: BenchWorld, { imagesRoot }: GuestWorld): Promise<QemuDriver> {
+  return QemuDriver.open(
+    {
+      root: join(folder, 'driver'),
+      imagesRoot,
+      clock,
+      ids,
+      log: silentLogger,
+      processes: procProcesses('/proc'),
+      sockets: SOCKETS,
+      architecture: ARCHITECTURE,
+      accelerator: 'tcg',
+      kvmDevice: '/dev/kvm',
+    },
+    signal,
+  );
+}
+
+async function throughDriver(
+  driver: QemuDriver,
+  guests: GuestWorld,
+  id: string,
+  { clock, signal }: BenchWorld,
+): Promise<number> {
   const began = clock.monotonic();
   const ended = new AbortController();
   const changes = driver.changes(ended.signal);
-  await driver.create(aGuest(id), signal);
+  await driver.create(guests.guest(id), signal);
   await driver.start(id, signal);
   for await (const _ of changes)
     if ((await driver.list(signal)).some((guest) => guest.id === id && guest.agentReady === true)) break;
@@ -57,51 +84,3 @@ async function throughDriver(driver: QemuDriver, id: string): Promise<number> {
   await driver.remove(id, signal);
   return took;
 }
-
-async function bare(id: string): Promise<number> {
-  const qemu = await findQemu(architecture, { clock }, signal);
-  const files = guestFiles(join(root, id), sockets);
-  const { kernel, initrd, kernelArguments } = built.manifest;
-  const image = { kernel: join(outDir, kernel), initrd: join(outDir, initrd), kernelArguments };
-  const argv = guestArgv(aGuest(id), { ...qemu, accelerator: 'tcg', files, image }).filter((word) => word !== '-S');
-  const began = clock.monotonic();
-  await mkdir(files.dir, { recursive: true });
-  await writeFile(files.console, '');
-  const child = spawn(qemu.binary, argv, { stdio: 'ignore' });
-  await using _agent = await connectAgent({ socketPath: files.agentSocket, clock, ids }, signal);
-  const took = clock.monotonic() - began;
-  child.kill('SIGKILL');
-  await new Promise((resolve) => child.once('exit', resolve));
-  return took;
-}
-
-const median = (numbers: number[]) =>
-  Math.round(numbers.sort((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? Number.NaN);
-
-const driver = await QemuDriver.open(
-  {
-    root,
-    imagesRoot,
-    clock,
-    ids,
-    log: silentLogger,
-    processes: procProcesses('/proc'),
-    sockets,
-    architecture,
-    accelerator: 'tcg',
-    kvmDevice: '/dev/kvm',
-  },
-  signal,
-);
-const ours: number[] = [];
-const control: number[] = [];
-for (let round = 0; round < rounds; round++) {
-  control.push(await bare(`bare-${round}`));
-  ours.push(await throughDriver(driver, `guest-${round}`));
-}
-await driver[Symbol.asyncDispose]();
-await rm(root, { recursive: true, force: true });
-const [a, b] = [median(control), median(ours)];
-process.stdout.write(
-  `guest start to agent, ${rounds} rounds, TCG, medians: bare ${a} ms, driver ${b} ms, added ${b - a} ms\n`,
-);

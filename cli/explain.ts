@@ -1,4 +1,4 @@
-import { UnreachableError } from '../apiserver/client/https-transport.ts';
+import { UnreachableError } from '../apiserver/client/unreachable-error.ts';
 import { ApiError } from '../resources/meta/api-error.ts';
 import { Exit, Failure } from './failure.ts';
 

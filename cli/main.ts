@@ -5,7 +5,7 @@ import { verbFirst } from './argv.ts';
 import { CliConfig } from './cli-config.ts';
 import { explain } from './explain.ts';
 import { Failure } from './failure.ts';
-import type { COMMANDS } from './index.ts';
+import { COMMANDS } from './index.ts';
 import type { Io } from './io.ts';
 
 /** What a shell says of a command that Ctrl-C ended. */
@@ -14,7 +14,7 @@ const INTERRUPTED = 130;
 /** Runs one command line to its end and answers the exit code. Prints errors itself; never throws for one. */
 export async function runCli(argv: readonly string[], io: Io): Promise<number> {
   try {
-    const config = await loadConfig(io);
+    const config = makeConfig(io);
     const [first, ...rest] = verbFirst(argv);
     if (first === undefined || first === '--help') await showHelp(config, []);
     else if (first === '--version') await runVerb(config, 'version', rest);
@@ -27,35 +27,36 @@ export async function runCli(argv: readonly string[], io: Io): Promise<number> {
 }
 
 /** oclif's configuration, told to find the commands beside this file: in a checkout the sources, in a package what they compile to. */
-async function loadConfig(io: Io): Promise<CliConfig> {
+function makeConfig(io: Io): CliConfig {
   settings.enableAutoTranspile = false;
   const here = new URL('.', import.meta.url);
   const inPackage = here.pathname.endsWith('/dist/cli/');
   const root = fileURLToPath(new URL(inPackage ? '../../' : '../', here));
   const pjson = JSON.parse(readFileSync(`${root}package.json`, 'utf8'));
   pjson.oclif.commands.target = inPackage ? './dist/cli/index.js' : './cli/index.ts';
-  const config = new CliConfig({ root, pjson }, io);
-  await config.load();
-  return config;
+  return new CliConfig({ root, pjson }, io);
 }
 
 /** Runs a command without oclif's own frame around it, which would load its configuration again and print errors itself. */
 async function runVerb(config: CliConfig, first: string, rest: string[]): Promise<void> {
   const two = `${first}:${rest[0] ?? ''}`;
-  const id = config.findCommand(two) === undefined ? first : two;
+  const id = isVerb(two) ? two : first;
   const args = id === two ? rest.slice(1) : rest;
-  const found = config.findCommand(id);
-  if (found === undefined) {
-    if (config.findTopic(id) !== undefined) return showHelp(config, [id]);
+  if (!isVerb(id)) {
+    if (Object.keys(COMMANDS).some((verb) => verb.startsWith(`${id}:`))) return showHelp(config, [id]);
     throw new Failure(`there is no command "${first}"`, { hint: 'coppice --help lists the commands' });
   }
   const end = args.indexOf('--');
   if (args.slice(0, end < 0 ? args.length : end).includes('--help')) return showHelp(config, [id]);
-  const Verb: unknown = await found.load();
-  await new (Verb as typeof COMMANDS.get)(args, config).run();
+  await new COMMANDS[id](args, config).run();
+}
+
+function isVerb(id: string): id is keyof typeof COMMANDS {
+  return Object.hasOwn(COMMANDS, id);
 }
 
 async function showHelp(config: CliConfig, argv: string[]): Promise<void> {
+  await config.load();
   const { CliHelp } = await import('./cli-help.ts');
   await new CliHelp(config).showHelp(argv);
 }

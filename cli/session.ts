@@ -1,5 +1,5 @@
 import { ApiClient } from '../apiserver/client/client.ts';
-import { type Connection, HttpsTransport } from '../apiserver/client/https-transport.ts';
+import type { Connection } from '../apiserver/client/https-transport.ts';
 import type { Target } from './coppice-command.ts';
 import type { Io } from './io.ts';
 import { connectionOf } from './kubeconfig/connection.ts';
@@ -19,6 +19,8 @@ export interface Session extends AsyncDisposable {
 export async function openSession(io: Io, target: Target): Promise<Session> {
   const config = await loadKubeconfig(io, target.kubeconfig);
   const { connection, namespace } = await connectionOf(config, target.context);
+  // TLS takes longer to load than all the rest; by now it is known to be needed.
+  const { HttpsTransport } = await import('../apiserver/client/https-transport.ts');
   const transport = new HttpsTransport(connection);
   return {
     io,

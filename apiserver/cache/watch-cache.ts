@@ -125,17 +125,19 @@ export class WatchCache {
   }
 
   async #load(signal: AbortSignal): Promise<void> {
-    let after: string | undefined;
-    for (;;) {
-      const page = await this.#store.range(
+    const read = (after?: string) =>
+      this.#store.range(
         { prefix: '', limit: 1000, revision: this.#base, ...(after === undefined ? {} : { after }) },
         signal,
       );
-      for (const item of page.entries) {
-        this.#put(item.key, item.value, item.modRevision, false);
-        after = item.key;
-      }
-      if (page.remaining === 0) break;
+    let page = await read();
+    for (;;) {
+      // The store reads the next page while this one is decoded.
+      const next = page.remaining === 0 ? undefined : read(page.entries.at(-1)?.key);
+      next?.catch(() => {});
+      for (const item of page.entries) this.#put(item.key, item.value, item.modRevision, false);
+      if (next === undefined) break;
+      page = await next;
     }
     this.#revision = this.#base;
   }

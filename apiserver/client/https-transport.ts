@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { Agent, request as httpsRequest, type RequestOptions } from 'node:https';
 import type { ApiRequest, ApiResponse, Transport } from './transport.ts';
+import { UnreachableError, type UnreachableReason } from './unreachable-error.ts';
 
 /** Where a server is and as whom to speak to it. */
 export interface Connection {
@@ -17,21 +18,6 @@ export interface Connection {
   readonly insecure?: boolean;
   /** The Authorization header, asked before every request so that renewed tokens are seen. */
   readonly authorization?: () => Promise<string | undefined>;
-}
-
-export type UnreachableReason = 'refused' | 'unknown-host' | 'untrusted' | 'timeout' | 'broken';
-
-/** No response could be had. The message is one sentence and names the server. */
-export class UnreachableError extends Error {
-  readonly reason: UnreachableReason;
-  readonly server: string;
-
-  constructor(reason: UnreachableReason, server: string, message: string, cause: unknown) {
-    super(message, { cause });
-    this.name = 'UnreachableError';
-    this.reason = reason;
-    this.server = server;
-  }
 }
 
 const CONNECT_TIMEOUT_MS = 10_000;

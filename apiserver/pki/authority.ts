@@ -1,14 +1,9 @@
 import 'reflect-metadata';
-import { createPrivateKey, webcrypto, X509Certificate } from 'node:crypto';
+import { webcrypto } from 'node:crypto';
 import * as x509 from '@peculiar/x509';
 import type { Clock } from '../../resources/ambient/clock.ts';
 import type { Ids } from '../../resources/ambient/ids.ts';
-
-/** A certificate and its private key, as PEM. */
-export interface KeyPair {
-  readonly cert: string;
-  readonly key: string;
-}
+import { DAY_MS, type KeyPair, LEAF_DAYS } from './leaf-life.ts';
 
 /** What a leaf is for. */
 export type LeafSubject =
@@ -22,9 +17,7 @@ export type LeafSubject =
     };
 
 const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;
-const DAY_MS = 24 * 3600 * 1000;
 const AUTHORITY_DAYS = 3650;
-export const LEAF_DAYS = 90;
 /** Clocks of hosts may be a little behind. */
 const SKEW_MS = 5 * 60_000;
 
@@ -68,17 +61,6 @@ export class Authority {
   static load(pair: KeyPair, clock: Clock, ids: Ids): Authority {
     new x509.X509Certificate(pair.cert);
     return new Authority(pair, clock, ids);
-  }
-
-  /** Whether a pair belongs together and its certificate is this authority's; false too for what does not parse. */
-  vouches({ cert, key }: KeyPair): boolean {
-    try {
-      const leaf = new X509Certificate(cert);
-      return leaf.checkPrivateKey(createPrivateKey(key)) && leaf.verify(new X509Certificate(this.#pair.cert).publicKey);
-    } catch {
-      // A file cut short by a crash is no pair.
-      return false;
-    }
   }
 
   get pair(): KeyPair {
@@ -132,14 +114,6 @@ function subjectName(subject: LeafSubject): x509.JsonName {
     { CN: [subject.commonName] },
     ...(subject.serial === undefined ? [] : [{ '2.5.4.5': [subject.serial] }]),
   ];
-}
-
-/** Whether a leaf should be replaced: less than a third of its life is left, or it does not cover these names. */
-export function shouldRenew(certPem: string, names: readonly string[], nowMs: number): boolean {
-  const cert = new x509.X509Certificate(certPem);
-  if (cert.notAfter.getTime() - nowMs < (LEAF_DAYS * DAY_MS) / 3) return true;
-  const covered = cert.getExtension(x509.SubjectAlternativeNameExtension)?.names.items.map((name) => name.value) ?? [];
-  return names.some((name) => !covered.includes(name));
 }
 
 async function generateKeys(): Promise<CryptoKeyPair> {

@@ -1,9 +1,11 @@
+import { X509Certificate } from 'node:crypto';
 import { chmodSync, existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock } from '../../resources/ambient/clock.ts';
 import type { Ids } from '../../resources/ambient/ids.ts';
 import { tokenHash } from '../auth/authenticate.ts';
-import { Authority, type KeyPair, type LeafSubject, shouldRenew } from './authority.ts';
+import type { LeafSubject } from './authority.ts';
+import { type KeyPair, shouldRenew, vouches } from './leaf-life.ts';
 import { writePrivate } from './write-private.ts';
 
 /** What a server needs to be known and to know others, kept in the `pki` folder of its home (0700). */
@@ -20,19 +22,19 @@ export interface Pki {
 export async function openPki(folder: string, serverNames: readonly string[], clock: Clock, ids: Ids): Promise<Pki> {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   chmodSync(folder, 0o700);
-  const authority = await openAuthority(folder, clock, ids);
+  const { pair, authority } = await openAuthority(folder, clock, ids);
   return {
-    caCert: authority.pair.cert,
+    caCert: pair.cert,
     async serverLeaf() {
       const kept = readPair(folder, 'apiserver');
-      if (kept !== undefined && authority.vouches(kept) && !shouldRenew(kept.cert, serverNames, clock.now())) {
+      if (kept !== undefined && vouches(pair.cert, kept) && !shouldRenew(kept.cert, serverNames, clock.now())) {
         return kept;
       }
-      const leaf = await authority.issue({ use: 'server', names: serverNames });
+      const leaf = await (await authority()).issue({ use: 'server', names: serverNames });
       writePair(folder, 'apiserver', leaf);
       return leaf;
     },
-    issueClient: (subject) => authority.issue({ use: 'client', ...subject }),
+    issueClient: async (subject) => (await authority()).issue({ use: 'client', ...subject }),
     operator(knownToken) {
       const path = join(folder, 'operator-token.sha256');
       const kept = existsSync(path) ? readFileSync(path, 'utf8').trim() : undefined;
@@ -44,12 +46,18 @@ export async function openPki(folder: string, serverNames: readonly string[], cl
   };
 }
 
-async function openAuthority(folder: string, clock: Clock, ids: Ids): Promise<Authority> {
+/** The authority's certificate, and what issues with it: that loads a library which a start with kept certificates does without. */
+async function openAuthority(folder: string, clock: Clock, ids: Ids) {
   const kept = readPair(folder, 'ca');
-  if (kept !== undefined) return Authority.load(kept, clock, ids);
+  if (kept !== undefined) {
+    new X509Certificate(kept.cert); // Throws, before anybody is told of it, when it is none.
+    const authority = async () => (await import('./authority.ts')).Authority.load(kept, clock, ids);
+    return { pair: kept, authority };
+  }
+  const { Authority } = await import('./authority.ts');
   const made = await Authority.create(clock, ids);
   writePair(folder, 'ca', made.pair);
-  return made;
+  return { pair: made.pair, authority: async () => made };
 }
 
 function readPair(folder: string, name: string): KeyPair | undefined {

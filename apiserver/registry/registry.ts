@@ -13,14 +13,21 @@ export class Registry {
   readonly #served = new Map<string, ServedKind>();
   #version = 0;
 
+  /** `kinds` are known to compile. Each is compiled when the first object of it is checked, so that a start does not wait for all. */
   constructor(kinds: readonly Kind[]) {
-    for (const kind of kinds) this.add(kind);
+    for (const kind of kinds) {
+      let compiled: KindValidator | undefined;
+      const validate: KindValidator = (object, previous) => {
+        compiled ??= compileKindValidator(kind);
+        return compiled(object, previous);
+      };
+      this.#serve({ kind, validate });
+    }
   }
 
   /** Serves a kind, in place of an earlier one of the same resource. Throws when its schema does not compile. */
   add(kind: Kind): void {
-    this.#served.set(resourceId(kind), { kind, validate: compileKindValidator(kind) });
-    this.#version++;
+    this.#serve({ kind, validate: compileKindValidator(kind) });
   }
 
   find(group: string, version: string, plural: string): ServedKind | undefined {
@@ -34,5 +41,10 @@ export class Registry {
 
   get version(): number {
     return this.#version;
+  }
+
+  #serve(served: ServedKind): void {
+    this.#served.set(resourceId(served.kind), served);
+    this.#version++;
   }
 }

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { UnreachableError } from '../../apiserver/client/https-transport.ts';
+import { UnreachableError } from '../../apiserver/client/unreachable-error.ts';
 import { ApiError } from '../../resources/meta/api-error.ts';
 import type { Target } from '../coppice-command.ts';
 import { Failure, usage } from '../failure.ts';

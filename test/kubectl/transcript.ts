@@ -13,8 +13,8 @@ export interface ReplayOptions {
   readonly kubeconfig: string;
   /** Path of the kubectl under test. */
   readonly kubectl: string;
-  /** Made anew for each step: what ends one that takes too long. Default 90 s, as the scenarios were recorded with. */
-  readonly stepDeadline?: () => AbortSignal;
+  /** Made for each step: what ends one that takes too long. Default 90 s, as the scenarios were recorded with. */
+  readonly stepDeadline?: (step: Step) => AbortSignal;
 }
 
 export interface StepFailure {
@@ -51,7 +51,7 @@ export async function replay(options: ReplayOptions): Promise<ReplayResult> {
     await prepare(namespace, run);
     const failures: StepFailure[] = [];
     for (const { command, want } of steps) {
-      const got = await runStep(command, run);
+      const got = await runStep({ command, want }, run);
       if (want.length !== got.length || want.some((line, i) => line !== got[i])) failures.push({ command, want, got });
     }
     return { total: steps.length, matched: steps.length - failures.length, failures };
@@ -135,7 +135,7 @@ export function describeFailures(failures: readonly StepFailure[]): string {
 interface Run {
   readonly env: NodeJS.ProcessEnv;
   readonly cwd: string;
-  readonly deadline: () => AbortSignal;
+  readonly deadline: (step: Step) => AbortSignal;
 }
 
 async function environment(options: ReplayOptions, home: string, namespace: string): Promise<NodeJS.ProcessEnv> {
@@ -163,12 +163,12 @@ async function prepare(namespace: string, run: Run): Promise<void> {
     `kubectl config set-context --current --namespace=${namespace} >/dev/null`,
     `{ kubectl get ns ${namespace} >/dev/null 2>&1 || kubectl create ns ${namespace} >/dev/null; }`,
   ].join(' && ');
-  const { code, stderr } = await bash(script, run);
+  const { code, stderr } = await bash({ command: script, want: [] }, run);
   if (code !== 0) throw new Error(`kubectl could not prepare namespace ${namespace}: ${stderr.trim()}`);
 }
 
-async function runStep(command: string, run: Run): Promise<readonly string[]> {
-  const { code, stdout, stderr } = await bash(command, run);
+async function runStep(step: Step, run: Run): Promise<readonly string[]> {
+  const { code, stdout, stderr } = await bash(step, run);
   if (code === undefined) return ['? timeout'];
   const errors = normalise(stderr).filter((line) => !OWN_LOG.test(line));
   return [...sortCauses([...normalise(stdout), ...errors.map((line) => `! ${line}`)]), `? ${code}`];
@@ -180,9 +180,9 @@ const OWN_LOG = /^E\d{4} \S+ +\d+ reflector\.go:\d+\] .*context deadline exceede
 /** More output than this of one step is not kept. */
 const MOST_OUTPUT = 4 * 1024 * 1024;
 
-/** Runs a script in a process group of its own. `code` undefined: it took too long, and the group was killed. */
-async function bash(script: string, run: Run): Promise<{ code: number | undefined; stdout: string; stderr: string }> {
-  const child = spawn('bash', ['-c', script], {
+/** Runs a step's script in a process group of its own. `code` undefined: it took too long, and the group was killed. */
+async function bash(step: Step, run: Run): Promise<{ code: number | undefined; stdout: string; stderr: string }> {
+  const child = spawn('bash', ['-c', step.command], {
     cwd: run.cwd,
     env: run.env,
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -191,7 +191,7 @@ async function bash(script: string, run: Run): Promise<{ code: number | undefine
   const out = collect(child.stdout);
   const err = collect(child.stderr);
   try {
-    const [code, signal] = (await once(child, 'close', { signal: run.deadline() })) as [
+    const [code, signal] = (await once(child, 'close', { signal: run.deadline(step) })) as [
       number | null,
       NodeJS.Signals | null,
     ];

@@ -21,6 +21,8 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   fc.record({ do: fc.constant('wait' as const), ms: fc.integer({ min: 1, max: 2000 }) }),
 );
 
+const HISTORIES = Number(process.env.COPPICE_HISTORIES ?? 25);
+
 describe('histories of a nodelet', () => {
   it('end where the objects say, and lose no guest that nobody asked to delete', async () => {
     await fc.assert(
@@ -32,9 +34,9 @@ describe('histories of a nodelet', () => {
         await history.rest();
         history.check();
       }),
-      { numRuns: 25 },
+      { numRuns: HISTORIES },
     );
-  }).timeout(30_000);
+  }).timeout(5_000 + HISTORIES * 1_000);
 });
 
 /** One history: what was done, and what may therefore be. */

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import Type, { type Static, type TSchema } from 'typebox';
-import { Check } from 'typebox/value';
+import { Check } from 'typebox/schema';
 import { type GuestFiles, writeInOneStep } from './guest-files.ts';
 
 const GuestRecordSchema = Type.Object({

@@ -2,7 +2,7 @@ import { constants } from 'node:fs';
 import { access, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import Type, { type Static } from 'typebox';
-import { Check } from 'typebox/value';
+import { Check } from 'typebox/schema';
 import type { Clock } from '../../../resources/ambient/clock.ts';
 import type { QemuInstallation } from './installation.ts';
 import { runTool, type ToolRun } from './run-tool.ts';

@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { Check } from 'typebox/value';
+import { Check } from 'typebox/schema';
 import type { Clock } from '../../../resources/ambient/clock.ts';
 import type { Logger } from '../../../resources/ambient/log.ts';
 import type { AgentConnection } from '../../agent/agent-connection.ts';

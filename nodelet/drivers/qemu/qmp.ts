@@ -1,6 +1,6 @@
 import { connect, type Socket } from 'node:net';
 import Type from 'typebox';
-import { Check } from 'typebox/value';
+import { Check } from 'typebox/schema';
 import type { Clock } from '../../../resources/ambient/clock.ts';
 
 export interface QmpEvent {

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { tokenHash } from '../../../apiserver/auth/authenticate.ts';
 import { tokenIn, writeAdminKubeconfig } from '../../../apiserver/pki/admin-kubeconfig.ts';
-import { LEAF_DAYS } from '../../../apiserver/pki/authority.ts';
+import { LEAF_DAYS } from '../../../apiserver/pki/leaf-life.ts';
 import { openPki } from '../../../apiserver/pki/pki-files.ts';
 import { ManualClock } from '../../../resources/ambient/manual-clock.ts';
 import { systemIds } from '../../../resources/ambient/system-ids.ts';

@@ -4,7 +4,17 @@ import { describeFailures } from './contract-failures.ts';
 import { describeHistories } from './contract-histories.ts';
 import { describeReads } from './contract-reads.ts';
 import { describeWatch } from './contract-watch.ts';
-import { bytes, entryLine, rejectsWith, type StoreMaker, txn, watchEnd, watched, write } from './store-maker.ts';
+import {
+  bytes,
+  entryLine,
+  rejectsWith,
+  reopened,
+  type StoreMaker,
+  txn,
+  watchEnd,
+  watched,
+  write,
+} from './store-maker.ts';
 
 /** The store contract (apiserver/store/store.ts), stated once for every implementation. */
 export function describeStore(maker: StoreMaker): void {
@@ -186,13 +196,14 @@ function describeEnds(maker: StoreMaker): void {
       await home[Symbol.asyncDispose]();
     });
 
-    it('keeps identity, revision, state and history across a restart', async function () {
+    if (!maker.reopens) return;
+
+    it('keeps identity, revision, state and history across a restart', async () => {
       await using home = await maker.open();
-      if (home.reopen === undefined) return noRestart(this);
       const { uid } = home.store;
       await write(home.store, { put: { a: '1', b: '1' } });
       await write(home.store, { delete: ['a'] });
-      const store = await home.reopen();
+      const store = await reopened(home);
       assert.equal(store.uid, uid);
       assert.equal(store.revision(), 2);
       assert.deepEqual((await store.range({ prefix: '', revision: 1 })).entries.map(entryLine), ['a=1@1/1', 'b=1@1/1']);
@@ -200,21 +211,15 @@ function describeEnds(maker: StoreMaker): void {
       assert.equal(await write(store, { if: { a: 0, b: 1 }, put: { a: '2' } }), 3);
     });
 
-    it('never goes back below a revision whose last row compaction has deleted', async function () {
+    it('never goes back below a revision whose last row compaction has deleted', async () => {
       await using home = await maker.open();
-      if (home.reopen === undefined) return noRestart(this);
       await write(home.store, { put: { a: '1' } });
       await write(home.store, { delete: ['a'] });
       await home.store.compact(2);
-      const store = await home.reopen();
+      const store = await reopened(home);
       assert.deepEqual([store.revision(), store.compactedRevision()], [2, 2]);
       assert.equal(await write(store, { put: { a: '2' } }), 3);
       assert.deepEqual(await watched(store, 2, 1), ['3: +a=2']);
     });
   });
-
-  function noRestart(context: Mocha.Context): void {
-    process.stdout.write(`      skipped: the ${maker.name} store ends with its process\n`);
-    context.skip();
-  }
 }

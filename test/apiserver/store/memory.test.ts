@@ -5,6 +5,7 @@ import { describeStore } from './contract.ts';
 describeStore({
   name: 'memory',
   histories: 60,
+  reopens: false,
   async open(options = {}) {
     const store = await MemoryStore.open({ ...options, ids: systemIds });
     return { store, [Symbol.asyncDispose]: () => store[Symbol.asyncDispose]() };

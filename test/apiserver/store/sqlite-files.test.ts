@@ -126,15 +126,15 @@ describe('the sqlite store file', () => {
       assert.match((await refusal(lost.path)).message, /the folder .*\/no for the store does not exist/);
     });
 
-    it('may not be read', async function () {
-      if (process.getuid?.() === 0) {
-        process.stdout.write('      skipped: root may read everything\n');
-        return this.skip();
-      }
-      return refuses(/no permission to read and write/, async ({ path }) => {
+    it('may not be read', () => {
+      const locked = async ({ folder, path }: StoreHome) => {
         await closed(path);
         await chmod(path, 0o400);
-      });
+        await chmod(folder, 0o755);
+      };
+      // Root may read everything, so somebody else tries in its place.
+      const root = process.getuid?.() === 0;
+      return refuses(/no permission to read and write/, locked, root ? refusalOfNobody : refusal);
     });
   });
 
@@ -226,11 +226,15 @@ async function damage(path: string, from: number): Promise<void> {
   await file.write(new Uint8Array(size - from).fill(0xee), 0, size - from, from);
 }
 
-async function refuses(message: RegExp, prepare: (home: StoreHome) => Promise<void>): Promise<void> {
+async function refuses(
+  message: RegExp,
+  prepare: (home: StoreHome) => Promise<void>,
+  refusalOf: (path: string) => Promise<{ readonly message: string }> = refusal,
+): Promise<void> {
   await using home = await StoreHome.make();
   await prepare(home);
   const before = await contents(home.folder);
-  const error = await refusal(home.path);
+  const error = await refusalOf(home.path);
   assert.match(error.message, message);
   assert.ok(error.message.includes(home.path));
   assert.ok(!error.message.includes('\n'));
@@ -239,6 +243,15 @@ async function refuses(message: RegExp, prepare: (home: StoreHome) => Promise<vo
 
 async function refusal(path: string, reason: StoreErrorReason = 'Unreadable'): Promise<Error> {
   return rejectsWith(reason, SqliteStore.open({ path, ids: systemIds }));
+}
+
+/** What a process that is not root is told. */
+async function refusalOfNobody(path: string): Promise<{ readonly message: string }> {
+  const script = fileURLToPath(new URL('./open-as-nobody.ts', import.meta.url));
+  const { stdout } = await promisify(execFile)(process.execPath, [script, path]);
+  const { reason, message } = JSON.parse(stdout);
+  assert.equal(reason, 'Unreadable', message);
+  return { message };
 }
 
 /** Every file with its bytes. SQLite's -shm is scratch space it may make to read a -wal. */

@@ -15,13 +15,15 @@ export interface StoreMaker {
   readonly name: string;
   /** How many random histories to try. */
   readonly histories: number;
+  /** Whether its data outlives the store, so that it can be opened again. */
+  readonly reopens: boolean;
   /** Opens an empty store. Disposing it closes the store and removes what it left. */
   open(options?: LogStoreOptions): Promise<OpenStore>;
 }
 
 export interface OpenStore extends AsyncDisposable {
   readonly store: Store;
-  /** Closes the store and opens it again over the same data. Absent where data does not outlive the store. */
+  /** Closes the store and opens it again over the same data. There when the maker says so. */
   readonly reopen?: () => Promise<Store>;
 }
 
@@ -92,6 +94,11 @@ export async function rejectsWith(reason: StoreErrorReason, promise: Promise<unk
 /** What a watch from `from` ends with. */
 export async function watchEnd(store: Store, from: number, reason: StoreErrorReason): Promise<void> {
   await rejectsWith(reason, watched(store, from, Number.POSITIVE_INFINITY));
+}
+
+/** The store opened again, in a case that only makers that can do so have. */
+export function reopened({ reopen }: OpenStore): Promise<Store> {
+  return reopen === undefined ? assert.fail('the maker says it reopens its stores, and cannot') : reopen();
 }
 
 /** Holds commits until told, and makes chosen ones fail. */

@@ -4,8 +4,17 @@ import { buildTinyLinux } from '../../../../nodelet/images/build-tiny-linux.ts';
 const packageRoot = join(import.meta.dirname, '../../../..');
 const cache = join(packageRoot, 'node_modules/.cache/coppice');
 
-/** The tiny Linux image, built once and kept between runs; or a sentence on why it cannot be had. */
-export async function tinyLinux(): Promise<{ readonly imagesRoot: string; readonly digest: string } | string> {
+type Answer = { readonly imagesRoot: string; readonly digest: string } | string;
+
+let made: Promise<Answer> | undefined;
+
+/** The tiny Linux image, kept between runs; or a sentence on why it cannot be had. Looked after once a process: asking apt takes seconds. */
+export function tinyLinux(): Promise<Answer> {
+  made ??= make();
+  return made;
+}
+
+async function make(): Promise<Answer> {
   const imagesRoot = join(cache, 'images');
   try {
     const options = {

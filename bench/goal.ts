@@ -1,0 +1,24 @@
+import type { Clock } from '../resources/ambient/clock.ts';
+import type { Ids } from '../resources/ambient/ids.ts';
+import type { Contest } from './harness.ts';
+
+/** What goals are measured with. */
+export interface BenchWorld {
+  readonly clock: Clock;
+  readonly ids: Ids;
+  /** Emptied when the bench ends. */
+  readonly folder: string;
+  readonly packageRoot: string;
+  readonly signal: AbortSignal;
+}
+
+/** Contests with what they share, which is made when the goal's turn comes and stopped by `held`. */
+export interface Goal {
+  /** Words that choose it on the command line. */
+  readonly names: readonly string[];
+  /** Throws `NotMeasured` when this machine has not what it takes. */
+  open(world: BenchWorld, held: AsyncDisposableStack): Promise<readonly Contest[]>;
+}
+
+/** A goal that cannot be measured here; the message says why. */
+export class NotMeasured extends Error {}

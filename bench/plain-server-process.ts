@@ -1,0 +1,44 @@
+/**
+ * The control of what the API server does over HTTPS: bytes kept in memory, no API. PUT keeps a body at its path and GET answers it;
+ * GET /watch stays open, and POST /emit writes its body to all of those. Prints one line of JSON when it listens; ends with its stdin.
+ */
+import { readFileSync } from 'node:fs';
+import type { ServerResponse } from 'node:http';
+import { createServer } from 'node:https';
+import { join } from 'node:path';
+
+const [folder = ''] = process.argv.slice(2);
+const read = (name: string) => readFileSync(join(folder, 'pki', name));
+const kept = new Map<string, Buffer>([['/readyz', Buffer.from('ok')]]);
+const watchers = new Set<ServerResponse>();
+
+const server = createServer({ cert: read('apiserver.crt'), key: read('apiserver.key') }, (request, response) => {
+  const path = request.url ?? '/';
+  if (request.method === 'GET' && path === '/watch') {
+    response.writeHead(200, { 'content-type': 'application/json' }).flushHeaders();
+    watchers.add(response);
+    response.on('close', () => watchers.delete(response));
+    return;
+  }
+  if (request.method === 'GET') {
+    const body = kept.get(path);
+    response.writeHead(body === undefined ? 404 : 200, { 'content-length': body?.length ?? 0 }).end(body);
+    return;
+  }
+  const pieces: Buffer[] = [];
+  request.on('data', (piece: Buffer) => pieces.push(piece));
+  request.on('end', () => {
+    const body = Buffer.concat(pieces);
+    if (path === '/emit') for (const watcher of watchers) watcher.write(body);
+    else kept.set(path, body);
+    response.writeHead(200, { 'content-length': 0 }).end();
+  });
+});
+server.listen(0, '127.0.0.1', () => {
+  const address = server.address();
+  const port = typeof address === 'object' ? address?.port : undefined;
+  process.stdout.write(`${JSON.stringify({ port, token: '', ca: read('ca.crt').toString() })}\n`);
+});
+for await (const _ of process.stdin);
+server.close();
+server.closeAllConnections();
