@@ -21,8 +21,9 @@ export interface LockDeps {
 
 const TURN_MS = 10_000;
 const TURN_RETRY_MS = 20;
-/** SQLite's code for a lock that another connection has. */
+/** SQLite's codes for a lock that another connection has, and for a full disk. */
 const SQLITE_BUSY = 5;
+const SQLITE_FULL = 13;
 
 /**
  * Takes the installation for this process: one `coppice up` a home. A file left by a process that is gone, or by an earlier boot, is replaced.
@@ -51,22 +52,33 @@ async function takeTurn(path: string, clock: Clock): Promise<Disposable> {
   const database = openTurn(path);
   for (;;) {
     try {
-      database.exec('BEGIN EXCLUSIVE');
+      // Nothing is ever written, so there is nothing to keep a journal of.
+      database.exec('PRAGMA journal_mode = OFF; BEGIN EXCLUSIVE');
       return { [Symbol.dispose]: () => database.close() };
     } catch (error) {
-      const busy = error instanceof Error && 'errcode' in error && error.errcode === SQLITE_BUSY;
-      if (!busy || clock.monotonic() > deadline) {
+      if (sqliteCode(error) !== SQLITE_BUSY || clock.monotonic() > deadline) {
         database.close();
-        throw new Failure(
-          busy
-            ? 'another start on this home does not get ahead'
-            : `${path} cannot be locked: ${error instanceof Error ? error.message : error}`,
-          { hint: busy ? 'end that one, and try again' : 'remove that file', cause: error },
-        );
+        throw turnFailure(error, path);
       }
     }
     await clock.sleep(TURN_RETRY_MS);
   }
+}
+
+function sqliteCode(error: unknown): unknown {
+  return error instanceof Error && 'errcode' in error ? error.errcode : undefined;
+}
+
+function turnFailure(error: unknown, path: string): Error {
+  const message = error instanceof Error ? error.message : String(error);
+  const code = sqliteCode(error);
+  if (code === SQLITE_FULL) return Object.assign(new Error(message, { cause: error }), { code: 'ENOSPC', path });
+  if (code === SQLITE_BUSY)
+    return new Failure('another start on this home gets no further', {
+      hint: 'end that one, and try again',
+      cause: error,
+    });
+  return new Failure(`${path} cannot be locked: ${message}`, { hint: 'remove that file', cause: error });
 }
 
 function openTurn(path: string): DatabaseSync {

@@ -1,26 +1,25 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { UpProcess } from './up-process.ts';
+import { CliFolder } from '../../harness/run-cli.ts';
 
 describe('what coppice up refuses', () => {
-  let folder: string;
+  let cli: CliFolder;
   let home: string;
-  beforeEach(() => {
-    folder = mkdtempSync(join(tmpdir(), 'coppice-refusal-'));
-    home = join(folder, 'home');
+  beforeEach(async () => {
+    cli = await CliFolder.make();
+    home = join(cli.path, 'home');
     mkdirSync(home, { mode: 0o700 });
   });
-  afterEach(() => rmSync(folder, { recursive: true, force: true }));
+  afterEach(() => cli[Symbol.asyncDispose]());
 
   /** Everything it says on stderr; it must end by itself with exit code 1. */
   async function refused(...args: string[]): Promise<string> {
-    await using up = new UpProcess(home, ['--driver', 'sim', '--hosts', '2', '--port', '0', ...args]);
-    assert.deepEqual(await up.ended, { code: 1, signal: null }, up.stdout + up.stderr);
-    return up.stderr;
+    const run = await cli.run(['up', '--home', home, '--driver', 'sim', '--hosts', '2', '--port', '0', ...args]);
+    assert.equal(run.code, 1, run.stdout + run.stderr);
+    return run.stderr;
   }
 
   const stores: [string, (path: string) => void, RegExp][] = [
@@ -71,10 +70,15 @@ describe('what coppice up refuses', () => {
       this.skip();
     }
     try {
-      writeFileSync(join(home, 'fill'), Buffer.alloc(40 << 10));
-      const said = await refused();
-      assert.match(said, /^error: [^\n]* full[^\n]*\n(hint: [^\n]*\n)?$/);
-      assert.doesNotMatch(said, /fault of coppice/);
+      const fill = (bytes: number) => writeFileSync(join(home, 'fill'), Buffer.alloc(bytes));
+      assert.throws(() => fill(1 << 20), { code: 'ENOSPC' });
+      assert.equal(
+        await refused(),
+        `error: the disk that holds ${home} is full\nhint: make room there, or choose another folder with --home\n`,
+      );
+      // Room for the little that comes before the store.
+      fill(40 << 10);
+      assert.match(await refused(), /^error: no space left to open \S+state\.db; [^\n]*\n$/);
     } finally {
       spawnSync('umount', [home]);
     }
