@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { hostname } from 'node:os';
@@ -148,6 +149,21 @@ describe('coppice up with simulated hosts', () => {
       assert.throws(() => statSync(join(home, 'up.pid')), { code: 'ENOENT' });
       assert.throws(() => process.kill(-up.pid, 0), { code: 'ESRCH' });
     }
+  });
+
+  it('ends with exit code 70 when its store is lost', async function () {
+    if (spawnSync('prlimit', ['--version']).status !== 0) {
+      process.stderr.write('skipped: without prlimit the store cannot be broken from outside\n');
+      this.skip();
+    }
+    const up = await begin([...SIM, '--no-quickstart']);
+    // From now on every write into a file fails.
+    assert.equal(spawnSync('prlimit', ['--pid', String(up.pid), '--fsize=0']).status, 0);
+    const tenant = await folder.write('t.yaml', 'apiVersion: coppice.dev/v1\nkind: Tenant\nmetadata: {name: blue}\n');
+    await folder.run(['apply', '--kubeconfig', join(home, 'kubeconfig'), '-f', tenant]);
+    assert.deepEqual(await up.ended, { code: 70, signal: null });
+    assert.match(up.stderr, /^error: the store is lost: disk I\/O error$/m);
+    assert.throws(() => statSync(join(home, 'up.pid')), { code: 'ENOENT' });
   });
 });
 
