@@ -31,6 +31,7 @@ describe('the hosts of up', () => {
   let driver: SerialDriver;
   let fleet: RunningFleet;
   const lines: string[] = [];
+  const sockets: WebSocket[] = [];
 
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), 'coppice-hosts-'));
@@ -58,6 +59,7 @@ describe('the hosts of up', () => {
     });
   });
   after(async () => {
+    for (const socket of sockets) socket.terminate();
     await fleet[Symbol.asyncDispose]();
     await driver[Symbol.asyncDispose]();
     await listening[Symbol.asyncDispose]();
@@ -88,6 +90,7 @@ describe('the hosts of up', () => {
     const path = `/apis/coppice.dev/v1/hosts/${NAME}/control`;
     const url = `${listening.url.replace('https:', 'wss:')}${path}`;
     const socket = new WebSocket(url, [CONTROL_PROTOCOL], { ca: pki.caCert, ...leaf });
+    sockets.push(socket);
     await new Promise<void>((resolve, reject) => {
       socket.on('error', reject);
       socket.on('close', (code, reason) => {

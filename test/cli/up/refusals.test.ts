@@ -17,7 +17,8 @@ describe('what coppice up refuses', () => {
 
   /** Everything it says on stderr; it must end by itself with exit code 1. */
   async function refused(...args: string[]): Promise<string> {
-    const run = await cli.run(['up', '--home', home, '--driver', 'sim', '--hosts', '2', '--port', '0', ...args]);
+    const argv = ['up', '--home', home, '--driver', 'sim', '--hosts', '2', '--port', '0', ...args];
+    const run = await cli.run(argv, { signal: AbortSignal.timeout(15_000) });
     assert.equal(run.code, 1, run.stdout + run.stderr);
     return run.stderr;
   }

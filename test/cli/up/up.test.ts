@@ -113,13 +113,16 @@ describe('coppice up with simulated hosts', () => {
     assert.equal(JSON.parse(await cli('get', 'tenants', '-o', 'json')).items.length, 0);
 
     const [, port = ''] = /127\.0\.0\.1:(\d+)/.exec(up.stdout) ?? [];
-    assert.deepEqual(await folder.run(['up', '--home', home, ...SIM]), {
+    assert.deepEqual(await folder.run(['up', '--home', home, ...SIM], { signal: AbortSignal.timeout(15_000) }), {
       code: 1,
       stdout: '',
       stderr: `error: coppice is already running on this home as pid ${up.pid}\nhint: stop it with "kill -INT ${up.pid}", or choose another --home\n`,
     });
     const other = join(folder.path, 'other');
-    const refused = await folder.run(['up', '--home', other, '--driver', 'sim'], { env: { COPPICE_PORT: port } });
+    const refused = await folder.run(['up', '--home', other, '--driver', 'sim'], {
+      env: { COPPICE_PORT: port },
+      signal: AbortSignal.timeout(15_000),
+    });
     assert.equal(refused.code, 1);
     assert.equal(
       refused.stderr,
