@@ -1,5 +1,5 @@
 import { mkdirSync } from 'node:fs';
-import { controllerIdentity, hostIdentity } from '../../apiserver/auth/identity.ts';
+import { controllerIdentity, hostIdentity, OPERATOR } from '../../apiserver/auth/identity.ts';
 import { ApiClient } from '../../apiserver/client/client.ts';
 import { type KeyPair, shouldRenew } from '../../apiserver/pki/authority.ts';
 import type { Pki } from '../../apiserver/pki/pki-files.ts';
@@ -13,6 +13,7 @@ import type { Clock } from '../../resources/ambient/clock.ts';
 import type { Logger } from '../../resources/ambient/log.ts';
 import { Host } from '../../resources/kinds/host.ts';
 import { Image } from '../../resources/kinds/image.ts';
+import { ApiError } from '../../resources/meta/api-error.ts';
 import type { HostPlan } from './drivers.ts';
 import type { Home } from './home.ts';
 
@@ -35,10 +36,11 @@ export interface RunningFleet extends AsyncDisposable {
 }
 
 /** Starts a nodelet for every host, each with an identity that may touch only its own. */
-export function startNodelets(hosts: readonly HostPlan[], deps: NodeletDeps): RunningFleet {
+export async function startNodelets(hosts: readonly HostPlan[], deps: NodeletDeps): Promise<RunningFleet> {
   const ending = new AbortController();
   const { server, home, clock, random } = deps;
   for (const { name } of hosts) mkdirSync(home.host(name), { recursive: true, mode: 0o700 });
+  await Promise.all(hosts.map((plan) => register(plan, server)));
   const images = new Informers({
     client: new ApiClient(server.transportFor(controllerIdentity('informers'))),
     clock,
@@ -59,8 +61,19 @@ export function startNodelets(hosts: readonly HostPlan[], deps: NodeletDeps): Ru
   };
 }
 
+/** Makes the Host in its group, which is the operator's to say: a nodelet makes its Host itself only when it was deleted, and then in the default group. */
+async function register({ name, group }: HostPlan, server: ApiServer): Promise<void> {
+  const hosts = new ApiClient(server.transportFor(OPERATOR)).resource<Host>(Host);
+  const spec = (group === undefined ? {} : { group }) as Host['spec'];
+  try {
+    await hosts.create({ apiVersion: 'coppice.dev/v1', kind: 'Host', metadata: { name }, spec });
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.reason !== 'AlreadyExists') throw error;
+  }
+}
+
 function startOne(
-  { name, driver, group }: HostPlan,
+  { name, driver }: HostPlan,
   deps: NodeletDeps,
   images: CacheView<Image>,
   signal: AbortSignal,
@@ -72,7 +85,6 @@ function startOne(
     {
       name,
       driver,
-      group,
       images,
       client,
       control: { url, tls: hostTls(name, client, deps) },

@@ -76,7 +76,7 @@ async function runHosts(served: Served, held: AsyncDisposableStack, beganMs: num
   );
   steps.say(`  ${fleet.note}`);
   if (fleet.kind === 'qemu') await shareLocally(client, steps, signal);
-  const nodelets = held.use(startNodelets(fleet.hosts, { home, server, store, pki, url, clock, random, log }));
+  const nodelets = held.use(await startNodelets(fleet.hosts, { home, server, store, pki, url, clock, random, log }));
   const build = fleet.kind === 'qemu' ? { buildImage: buildTinyLinux } : {};
   const quickstart: QuickstartDeps = { io, steps, home, client, clock, ...build };
   const ready = options.quickstart && (await startQuickstart(quickstart, signal));

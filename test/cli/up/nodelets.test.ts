@@ -44,7 +44,7 @@ describe('the hosts of up', () => {
       clock: systemClock,
     });
     driver = new SerialDriver(sim, { clock: systemClock, coldStarts: new Semaphore(2) });
-    fleet = startNodelets([{ name: NAME, driver, group: undefined, real: false }], {
+    fleet = await startNodelets([{ name: NAME, driver, group: undefined, real: false }], {
       home: { host: (name) => join(folder, 'hosts', name) },
       server: test.server,
       store: test.store,

@@ -58,6 +58,7 @@ describe('coppice up with guests in QEMU', function () {
     assert.match(first.stdout, /^ {2}guests run in /m);
     assert.match(first.stdout, /^✓ VM demo\/hello is Ready/m);
     assert.doesNotMatch(first.stdout, /image tiny-linux {2}/);
+    assert.equal(JSON.parse(await cli('get', 'hosts', '-o', 'json')).items[0].spec.group, 'local');
     const pid = guest();
     assert.ok(isGuest(pid));
     assert.match(await cli('exec', '-n', 'demo', 'hello', '--', 'uname', '-s'), /^Linux/);
