@@ -1,12 +1,12 @@
 import { arch, availableParallelism, hostname, platform, userInfo } from 'node:os';
 import { join } from 'node:path';
-import type { Driver, HostCapacity } from '../../nodelet/drivers/driver.ts';
+import { type Driver, DriverError, type HostCapacity } from '../../nodelet/drivers/driver.ts';
 import { type HostProcesses, procProcesses, psProcesses } from '../../nodelet/drivers/qemu/host-processes.ts';
 import { findQemu } from '../../nodelet/drivers/qemu/installation.ts';
 import { QemuDriver } from '../../nodelet/drivers/qemu/qemu-driver.ts';
 import { Semaphore } from '../../nodelet/drivers/semaphore.ts';
 import { SerialDriver } from '../../nodelet/drivers/serial-driver.ts';
-import { faultsOf, parseFaults } from '../../nodelet/drivers/sim/faults.ts';
+import { faultsOf } from '../../nodelet/drivers/sim/faults.ts';
 import { SimDriver } from '../../nodelet/drivers/sim/sim-driver.ts';
 import { SimGuestsFile } from '../../nodelet/drivers/sim/sim-guests-file.ts';
 import type { Clock } from '../../resources/ambient/clock.ts';
@@ -72,7 +72,13 @@ export async function openFleet(options: UpOptions, deps: DriverDeps, signal: Ab
       `QEMU is not installed, so guests are only simulated: nothing real runs. To change that: ${fix}`,
     );
   }
-  return openQemu(architecture, deps, signal);
+  return openQemu(architecture, deps, signal).catch((error: unknown) => {
+    if (!(error instanceof DriverError)) throw error;
+    throw new Failure(`QEMU cannot run guests here: ${error.message}`, {
+      hint: 'simulate them with --driver sim',
+      cause: error,
+    });
+  });
 }
 
 function installHint(architecture: 'x86_64' | 'aarch64'): string {
@@ -110,11 +116,19 @@ async function openQemu(architecture: 'x86_64' | 'aarch64', deps: DriverDeps, si
 }
 
 async function openSim(options: UpOptions, { home, clock }: DriverDeps, note: string): Promise<Fleet> {
-  const faults = options.faults === undefined ? [] : parseFaults(options.faults);
-  const file = await SimGuestsFile.open(join(home.path, 'hosts', 'sim-guests.json'), clock);
+  const { faults } = options;
+  const names = Array.from({ length: options.hosts ?? DEFAULT_SIM_HOSTS }, (_, i) => `mac-${i + 1}`);
+  const unknown = faults.find(({ host }) => host !== undefined && !names.includes(host));
+  if (unknown !== undefined)
+    throw new Failure(`--faults: there is no host "${unknown.host}"`, {
+      hint: `there are mac-1 to mac-${names.length}`,
+    });
+  const path = join(home.path, 'hosts', 'sim-guests.json');
+  const file = await SimGuestsFile.open(path, clock).catch((error: unknown) => {
+    throw new Failure(error instanceof Error ? error.message : String(error), { cause: error });
+  });
   const coldStarts = new Semaphore(Number.MAX_SAFE_INTEGER);
-  const hosts = Array.from({ length: options.hosts ?? DEFAULT_SIM_HOSTS }, (_, i): HostPlan => {
-    const name = `mac-${i + 1}`;
+  const hosts = names.map((name, i): HostPlan => {
     const capacity = SIM_SIZES[i % SIM_SIZES.length] as HostCapacity;
     const inner = new SimDriver({ host: file.host(name), capacity, clock, faults: faultsOf(faults, name) });
     return { name, driver: new SerialDriver(inner, { clock, coldStarts }), group: undefined, real: false };
@@ -136,7 +150,7 @@ function machineName(): string {
     .toLowerCase()
     .replace(/\..*$/, '')
     .replace(/[^a-z0-9-]/g, '-')
-    .replace(/^-+|-+$/g, '')
-    .slice(0, 63);
+    .slice(0, 63)
+    .replace(/^-+|-+$/g, '');
   return label === '' ? 'localhost' : label;
 }

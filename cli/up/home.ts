@@ -20,7 +20,7 @@ export interface Home {
 export function openHome(path: string): Home {
   try {
     makeFolder(path);
-    accessSync(path, constants.W_OK | constants.X_OK);
+    accessSync(path, constants.R_OK | constants.W_OK | constants.X_OK);
     for (const folder of ['images', 'hosts', 'log', 'cache']) makeFolder(join(path, folder));
   } catch (error) {
     throw startFailure(error, path);
@@ -40,25 +40,48 @@ export function openHome(path: string): Home {
 
 /** A folder for its owner only, and the folders above it. Step by step: Node's own recursive mkdir never returns where a system like /proc says ENOENT. */
 function makeFolder(path: string): void {
-  if (statSync(path, { throwIfNoEntry: false })?.isDirectory() === true) return;
+  if (isFolder(path)) return;
   if (dirname(path) !== path) makeFolder(dirname(path));
-  mkdirSync(path, { mode: 0o700 });
+  try {
+    mkdirSync(path, { mode: 0o700 });
+  } catch (error) {
+    // Another start was quicker.
+    if (!isFolder(path)) throw error;
+  }
 }
 
-/** What the system said about a file, as one sentence. Other errors are given back as they are. */
-export function startFailure(error: unknown, path: string): unknown {
-  const { code } = (error ?? {}) as NodeJS.ErrnoException;
-  const said: Record<string, string> = {
-    EACCES: `no permission to use ${path}`,
-    EPERM: `no permission to use ${path}`,
-    EROFS: `${path} is on a read-only file system`,
-    ENOSPC: `the disk that holds ${path} is full`,
-    EDQUOT: `the disk quota of ${path} is used up`,
-    ENOTDIR: `${path} cannot be made: a part of it is a file`,
-    ENOENT: `${path} cannot be made there`,
-    EEXIST: `${path} is a file, not a folder`,
-  };
-  const message = code === undefined ? undefined : said[code];
-  if (message === undefined) return error;
-  return new Failure(message, { hint: 'choose another folder with --home, or make room in this one', cause: error });
+function isFolder(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+}
+
+const ROOM = 'make room there, or choose another folder with --home';
+const OTHER = 'choose another folder with --home';
+
+/** What the system said about a file, as one sentence, and what to do. */
+const SAID: Readonly<Record<string, (path: string) => readonly [message: string, hint: string]>> = {
+  EACCES: (path) => [`no permission to use ${path}`, OTHER],
+  EPERM: (path) => [`no permission to use ${path}`, OTHER],
+  EROFS: (path) => [`${path} is on a read-only file system`, OTHER],
+  ENOSPC: (path) => [`the disk that holds ${path} is full`, ROOM],
+  EDQUOT: (path) => [`the disk quota of ${path} is used up`, ROOM],
+  ENOTDIR: (path) => [`${path} cannot be made: a part of it is a file`, OTHER],
+  ENOENT: (path) => [`${path} cannot be made there`, OTHER],
+  EEXIST: (path) => [`${path} is a file, not a folder`, OTHER],
+  EISDIR: (path) => [`${path} is a folder, not a file`, `move it away, or ${OTHER}`],
+  ENAMETOOLONG: (path) => [`${path} is too long a name`, OTHER],
+  ELOOP: (path) => [`${path} leads to itself through symbolic links`, OTHER],
+};
+
+const WHOLE_DISK = new Set(['ENOSPC', 'EDQUOT', 'EROFS']);
+
+/** An error of the file system below `home` as a `Failure`. Other errors are given back as they are. */
+export function startFailure(error: unknown, home: string): unknown {
+  const { code = '', path = home } = (error ?? {}) as NodeJS.ErrnoException;
+  // What lies elsewhere (/proc, say) is no matter of the home.
+  const related = path === home || path.startsWith(join(home, '/')) || home.startsWith(join(path, '/'));
+  const said = related ? SAID[code] : undefined;
+  if (said === undefined) return error;
+  // Of a whole disk the file that happened to be written says nothing.
+  const [message, hint] = said(WHOLE_DISK.has(code) ? home : path);
+  return new Failure(message, { hint, cause: error });
 }

@@ -1,25 +1,27 @@
 import { mkdirSync } from 'node:fs';
 import { controllerIdentity, hostIdentity, OPERATOR } from '../../apiserver/auth/identity.ts';
 import { ApiClient } from '../../apiserver/client/client.ts';
+import { type KeyPair, shouldRenew } from '../../apiserver/pki/authority.ts';
 import type { Pki } from '../../apiserver/pki/pki-files.ts';
 import type { ApiServer } from '../../apiserver/server.ts';
 import type { Store } from '../../apiserver/store/store.ts';
 import type { CacheView } from '../../controllers/runtime/cache.ts';
 import { Informers } from '../../controllers/runtime/informers.ts';
-import { runNodelet } from '../../nodelet/run-nodelet.ts';
+import { type RunningNodelet, runNodelet } from '../../nodelet/run-nodelet.ts';
+import type { SocketTls } from '../../nodelet/streams/server-socket.ts';
 import type { Clock } from '../../resources/ambient/clock.ts';
 import type { Logger } from '../../resources/ambient/log.ts';
 import { Host } from '../../resources/kinds/host.ts';
 import { Image } from '../../resources/kinds/image.ts';
 import { ApiError } from '../../resources/meta/api-error.ts';
-import type { Fleet, HostPlan } from './drivers.ts';
+import type { HostPlan } from './drivers.ts';
 import type { Home } from './home.ts';
 
 export interface NodeletDeps {
-  readonly home: Home;
+  readonly home: Pick<Home, 'host'>;
   readonly server: ApiServer;
-  readonly store: Store;
-  readonly pki: Pki;
+  readonly store: Pick<Store, 'uid' | 'revision'>;
+  readonly pki: Pick<Pki, 'caCert' | 'issueClient'>;
   /** The server's own address, for control sockets. */
   readonly url: string;
   readonly clock: Clock;
@@ -29,16 +31,16 @@ export interface NodeletDeps {
 
 /** Hosts at work in this process. Disposing it stops them and leaves guests running. */
 export interface RunningFleet extends AsyncDisposable {
-  /** Images on disk may have changed. */
-  rescan(): void;
   /** Rejects when a host cannot go on. */
   readonly failed: Promise<never>;
 }
 
 /** Starts a nodelet for every host, each with an identity that may touch only its own. */
-export async function startNodelets(fleet: Fleet, deps: NodeletDeps): Promise<RunningFleet> {
+export async function startNodelets(hosts: readonly HostPlan[], deps: NodeletDeps): Promise<RunningFleet> {
   const ending = new AbortController();
-  const { server, clock, random } = deps;
+  const { server, home, clock, random } = deps;
+  for (const { name } of hosts) mkdirSync(home.host(name), { recursive: true, mode: 0o700 });
+  await Promise.all(hosts.map((plan) => register(plan, server)));
   const images = new Informers({
     client: new ApiClient(server.transportFor(controllerIdentity('informers'))),
     clock,
@@ -46,13 +48,10 @@ export async function startNodelets(fleet: Fleet, deps: NodeletDeps): Promise<Ru
   });
   const shared = images.of<Image>(Image);
   images.start();
-  const running = await Promise.all(fleet.hosts.map((plan) => startOne(plan, deps, shared, ending.signal)));
+  const running = hosts.map((plan) => startOne(plan, deps, shared, ending.signal));
   const failed = Promise.race(running.map(({ done }) => done.then(() => new Promise<never>(() => {}))));
   failed.catch(() => {});
   return {
-    rescan: () => {
-      for (const nodelet of running) nodelet.rescan();
-    },
     failed,
     async [Symbol.asyncDispose]() {
       ending.abort(new Error('the hosts are stopping'));
@@ -62,46 +61,53 @@ export async function startNodelets(fleet: Fleet, deps: NodeletDeps): Promise<Ru
   };
 }
 
-async function startOne(
-  { name, driver, group }: HostPlan,
+/** Makes the Host in its group, which is the operator's to say: a nodelet makes its Host itself only when it was deleted, and then in the default group. */
+async function register({ name, group }: HostPlan, server: ApiServer): Promise<void> {
+  const hosts = new ApiClient(server.transportFor(OPERATOR)).resource<Host>(Host);
+  const spec = (group === undefined ? {} : { group }) as Host['spec'];
+  try {
+    await hosts.create({ apiVersion: 'coppice.dev/v1', kind: 'Host', metadata: { name }, spec });
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.reason !== 'AlreadyExists') throw error;
+  }
+}
+
+function startOne(
+  { name, driver }: HostPlan,
   deps: NodeletDeps,
   images: CacheView<Image>,
   signal: AbortSignal,
-) {
-  const { home, server, store, pki, url, clock, random, log } = deps;
-  const uid = await registered(server, name, group);
-  const identity = hostIdentity(name, uid);
-  const [organization = ''] = identity.groups;
-  const leaf = await pki.issueClient({ commonName: identity.user, organizations: [organization], serial: uid });
-  const root = home.host(name);
-  mkdirSync(root, { recursive: true, mode: 0o700 });
+): RunningNodelet {
+  const { home, server, store, url, clock, random, log } = deps;
+  // By name alone: the Host may be deleted and made again while we run.
+  const client = new ApiClient(server.transportFor(hostIdentity(name)));
   return runNodelet(
     {
       name,
       driver,
-      group,
       images,
-      client: new ApiClient(server.transportFor(identity)),
-      control: { url, tls: { ca: pki.caCert, ...leaf } },
+      client,
+      control: { url, tls: hostTls(name, client, deps) },
       clock,
       random,
       log,
-      root,
+      root: home.host(name),
       storeIdentity: async () => ({ uid: store.uid, revision: store.revision() }),
     },
     signal,
   );
 }
 
-/** Makes sure the Host object is there, and answers its uid: the host's certificate is bound to it. */
-async function registered(server: ApiServer, name: string, group: string | undefined): Promise<string> {
-  const hosts = new ApiClient(server.transportFor(OPERATOR)).resource<Host>(Host);
-  try {
-    return (await hosts.get(name)).metadata.uid;
-  } catch (error) {
-    if (!(error instanceof ApiError) || error.reason !== 'NotFound') throw error;
-  }
-  const spec = (group === undefined ? {} : { group }) as Host['spec'];
-  const made = await hosts.create({ apiVersion: 'coppice.dev/v1', kind: 'Host', metadata: { name }, spec });
-  return made.metadata.uid;
+/** The certificate of a host's sockets, bound to the uid its Host has now; made anew when that is another one, or when it grows old. */
+function hostTls(name: string, client: ApiClient, { pki, clock }: NodeletDeps): () => Promise<SocketTls> {
+  let kept: { readonly uid: string; readonly pair: KeyPair } | undefined;
+  return async () => {
+    const { uid } = (await client.resource<Host>(Host).get(name)).metadata;
+    if (kept?.uid !== uid || shouldRenew(kept.pair.cert, [], clock.now())) {
+      const { user, groups } = hostIdentity(name);
+      const organizations = groups.slice(0, 1);
+      kept = { uid, pair: await pki.issueClient({ commonName: user, organizations, serial: uid }) };
+    }
+    return { ca: pki.caCert, ...kept.pair };
+  };
 }

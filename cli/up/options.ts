@@ -1,4 +1,5 @@
 import { resolve } from 'node:path';
+import { parseFaults, type SimFault } from '../../nodelet/drivers/sim/faults.ts';
 import { Failure } from '../failure.ts';
 import type { Io } from '../io.ts';
 
@@ -12,8 +13,8 @@ export interface UpOptions {
   /** Simulated hosts, as asked for. The other drivers have one host, this machine. */
   readonly hosts: number | undefined;
   readonly quickstart: boolean;
-  /** What simulated hosts do wrong, as written. */
-  readonly faults: string | undefined;
+  /** What simulated hosts do wrong. */
+  readonly faults: readonly SimFault[];
 }
 
 /** Resolves when the control plane has stopped. Throws a `Failure` when it cannot start; guests are left running either way. */
@@ -40,13 +41,15 @@ export function upOptions(
     throw new Failure('--hosts is for simulated hosts', { hint: `add --driver sim` });
   if (driver !== 'sim' && flags.faults !== undefined)
     throw new Failure('--faults is for simulated hosts', { hint: `add --driver sim` });
+  if (flags.home === '')
+    throw new Failure('--home is empty', { hint: 'name a folder, or leave it out for ~/.coppice' });
   return {
     home: resolve(cwd, flags.home),
     port: flags.port ?? portFrom(env.COPPICE_PORT),
     driver,
     hosts: flags.hosts,
     quickstart: !flags.noQuickstart,
-    faults: flags.faults,
+    faults: faultsFrom(flags.faults),
   };
 }
 
@@ -55,4 +58,13 @@ function portFrom(text: string | undefined): number {
   const port = Number(text);
   if (!/^[0-9]+$/.test(text) || port > 65535) throw new Failure(`COPPICE_PORT is "${text}", which is not a port`);
   return port;
+}
+
+function faultsFrom(text: string | undefined): readonly SimFault[] {
+  try {
+    return parseFaults(text ?? '');
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    throw new Failure(`--${error.message}`, { cause: error });
+  }
 }

@@ -1,14 +1,16 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
-import type { ApiClient } from '../../apiserver/client/client.ts';
-import { buildTinyLinux } from '../../nodelet/images/build-tiny-linux.ts';
+import type { ApiClient, ResourceClient } from '../../apiserver/client/client.ts';
+import type { buildTinyLinux } from '../../nodelet/images/build-tiny-linux.ts';
 import type { Clock } from '../../resources/ambient/clock.ts';
 import { VM } from '../../resources/kinds/vm.ts';
 import { ApiError } from '../../resources/meta/api-error.ts';
 import { findCondition, isTrue } from '../../resources/meta/condition.ts';
 import type { ResourceRef } from '../../resources/meta/define-kind.ts';
 import { apply } from '../actions/apply.ts';
+import { explain } from '../explain.ts';
+import { Failure } from '../failure.ts';
 import type { Io } from '../io.ts';
 import { packageRoot } from '../package-root.ts';
 import type { Home } from './home.ts';
@@ -24,6 +26,8 @@ const NAMESPACES: ResourceRef = {
 /** Where the store remembers that the quickstart was applied: it is applied once, and what the user then deletes stays deleted. */
 const MARKER = { namespace: 'coppice-system', annotation: 'coppice.dev/quickstart' } as const;
 const READY_MS = 120_000;
+/** Between a watch that ended early and the next. */
+const REWATCH_MS = 500;
 export const QUICKSTART_VM = { namespace: 'demo', name: 'hello' } as const;
 
 export interface QuickstartDeps {
@@ -32,22 +36,32 @@ export interface QuickstartDeps {
   readonly home: Home;
   readonly client: ApiClient;
   readonly clock: Clock;
-  /** Real guests need the image on disk; simulated hosts hold every image. */
-  readonly buildImage: boolean;
+  /** Makes the image that real guests need on disk; absent with simulated hosts, which hold every image. */
+  readonly buildImage?: typeof buildTinyLinux;
 }
 
-/** Applies `manifests/quickstart` the first time, with the image it needs. */
+/**
+ * Applies `manifests/quickstart` the first time, with the image it needs. What keeps it from being applied is said and no more: the control plane is of use
+ * without it, and the next start tries again.
+ */
 export async function applyQuickstart(deps: QuickstartDeps, signal: AbortSignal): Promise<void> {
   const { client, steps, home } = deps;
   const namespaces = client.resource(NAMESPACES);
   const marked = await namespaces.get(MARKER.namespace, signal);
   if (marked.metadata.annotations?.[MARKER.annotation] !== undefined) return;
-  if (deps.buildImage) await ensureImage(deps, signal);
-  await steps.step(
-    'applied manifests/quickstart',
-    () => applyFolder(deps.io, home),
-    () => 'applied manifests/quickstart (tenant demo, image tiny-linux, VM hello)',
-  );
+  try {
+    await ensureImage(deps, signal);
+    await steps.step(
+      'manifests/quickstart',
+      () => applyFolder(deps.io, home),
+      () => 'applied manifests/quickstart (tenant demo, image tiny-linux, VM hello)',
+    );
+  } catch (error) {
+    signal.throwIfAborted();
+    for (const line of reasons(error)) steps.say(`  ${line}`);
+    steps.say('  up without the quickstart; the next start tries it again (--no-quickstart leaves it out)');
+    return;
+  }
   await namespaces.patch(
     MARKER.namespace,
     { metadata: { annotations: { [MARKER.annotation]: 'applied' } } },
@@ -56,11 +70,24 @@ export async function applyQuickstart(deps: QuickstartDeps, signal: AbortSignal)
   );
 }
 
-async function ensureImage({ steps, home }: QuickstartDeps, signal: AbortSignal): Promise<void> {
+/** What `apply` refused object by object it has said already. */
+function reasons(error: unknown): readonly string[] {
+  const explained = explain(error);
+  if (explained === undefined) return [];
+  const message = error instanceof Error ? error.message : explained.message;
+  const hint = error instanceof Failure ? error.hint : undefined;
+  return [message, ...explained.details, ...(hint === undefined ? [] : [`hint: ${hint}`])];
+}
+
+async function ensureImage({ steps, home, buildImage }: QuickstartDeps, signal: AbortSignal): Promise<void> {
   const outDir = join(home.images, 'tiny-linux');
-  if (existsSync(join(outDir, 'image.json'))) return;
+  if (buildImage === undefined || existsSync(join(outDir, 'image.json'))) return;
   const options = { outDir, cacheDir: join(home.cache, 'packages'), packageRoot: packageRoot(), report: () => {} };
-  await steps.step('built image tiny-linux', () => buildTinyLinux(options, signal));
+  await steps.step(
+    'image tiny-linux',
+    () => buildImage(options, signal),
+    () => 'built image tiny-linux',
+  );
 }
 
 /** Applies as `coppice apply -k` does, so that doing it again changes nothing; its lines are not shown. */
@@ -75,42 +102,73 @@ async function applyFolder(io: Io, home: Home): Promise<void> {
   );
 }
 
-/** Waits for the quickstart's VM if it is there and should run; says why when it is not Ready in time. */
+/** Waits for the quickstart's VM while it is there and should run; says why when it is not Ready in time. Answers whether it is Ready. */
 export async function awaitQuickstart({ client, steps, clock }: QuickstartDeps, signal: AbortSignal): Promise<boolean> {
   const { namespace, name } = QUICKSTART_VM;
   const vms = client.resource<VM>(VM, namespace);
-  const vm = await vms.get(name, signal).catch((error) => {
-    if (error instanceof ApiError && error.reason === 'NotFound') return undefined;
-    throw error;
-  });
-  if (vm === undefined || vm.spec.power !== 'Running' || vm.metadata.deletionTimestamp !== undefined) return false;
+  const expected = await expectedVM(vms, signal);
+  if (expected === undefined) return false;
+  const label = `VM ${namespace}/${name}`;
   const overdue = new AbortController();
   const stop = clock.after(READY_MS, () => overdue.abort(new Error('not Ready in time')));
   try {
-    await steps.step(`VM ${namespace}/${name} is Ready`, () =>
-      becameReady(vms, vm, AbortSignal.any([signal, overdue.signal])),
+    return await steps.step(
+      label,
+      () => becomesReady(vms, expected, clock, AbortSignal.any([signal, overdue.signal])),
+      (ready) => `${label} is ${ready ? 'Ready' : 'not to run any more'}`,
     );
-    return true;
   } catch (error) {
     signal.throwIfAborted();
     if (!overdue.signal.aborted) throw error;
-    const ready = findCondition(await vms.get(name, signal), 'Ready');
-    steps.say(
-      `  not Ready after ${READY_MS / 1000} s: ${ready?.reason ?? 'Unknown'}: ${ready?.message ?? 'nothing was reported'}`,
-    );
+    const vm = await expectedVM(vms, signal);
+    const ready = vm === undefined ? undefined : findCondition(vm, 'Ready');
+    const why = `${ready?.reason ?? 'Unknown'}: ${ready?.message ?? 'nothing was reported'}`;
+    steps.say(`  not Ready after ${READY_MS / 1000} s: ${why}`);
     return false;
   } finally {
     stop();
   }
 }
 
-async function becameReady(vms: ReturnType<ApiClient['resource']>, vm: VM, signal: AbortSignal): Promise<void> {
-  const current = (object: VM) => isTrue(object, 'Ready');
-  if (current(vm)) return;
+const shouldRun = (vm: VM) => vm.spec.power === 'Running' && vm.metadata.deletionTimestamp === undefined;
+
+/** The VM, if it is there and should run. */
+async function expectedVM(vms: ResourceClient<VM>, signal: AbortSignal): Promise<VM | undefined> {
+  try {
+    const vm = await vms.get(QUICKSTART_VM.name, signal);
+    return shouldRun(vm) ? vm : undefined;
+  } catch (error) {
+    if (error instanceof ApiError && error.reason === 'NotFound') return undefined;
+    throw error;
+  }
+}
+
+/** Resolves when it is Ready, or with false when it shall not run any more. The server may end a watch at any time: then another is begun. */
+async function becomesReady(vms: ResourceClient<VM>, first: VM, clock: Clock, signal: AbortSignal): Promise<boolean> {
+  for (let vm: VM | undefined = first; vm !== undefined; vm = await expectedVM(vms, signal)) {
+    if (isTrue(vm, 'Ready')) return true;
+    const outcome = await watched(vms, vm, signal);
+    if (outcome !== undefined) return outcome;
+    await clock.sleep(REWATCH_MS, signal);
+  }
+  return false;
+}
+
+/** What one watch has to say: undefined when it ended without an answer. */
+async function watched(vms: ResourceClient<VM>, vm: VM, signal: AbortSignal): Promise<boolean | undefined> {
   const fieldSelector = `metadata.name=${vm.metadata.name}`;
-  for await (const event of await vms.watch({ fieldSelector, resourceVersion: vm.metadata.resourceVersion }, signal)) {
-    if (event.type !== 'DELETED' && current(event.object as VM)) return;
+  const { resourceVersion } = vm.metadata;
+  try {
+    for await (const { type, object } of await vms.watch({ fieldSelector, resourceVersion }, signal)) {
+      if (type === 'DELETED') return false;
+      if (type === 'BOOKMARK') continue;
+      if (!shouldRun(object)) return false;
+      if (isTrue(object, 'Ready')) return true;
+    }
+  } catch (error) {
+    signal.throwIfAborted();
+    if (!(error instanceof ApiError)) throw error;
   }
   signal.throwIfAborted();
-  throw new Error('the watch of the VM ended');
+  return undefined;
 }

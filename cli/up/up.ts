@@ -1,13 +1,7 @@
-import { hostname } from 'node:os';
 import { OPERATOR } from '../../apiserver/auth/identity.ts';
 import { ApiClient } from '../../apiserver/client/client.ts';
-import { type Listener, listen } from '../../apiserver/listen.ts';
-import { tokenIn, writeAdminKubeconfig } from '../../apiserver/pki/admin-kubeconfig.ts';
-import { openPki, type Pki } from '../../apiserver/pki/pki-files.ts';
-import { type ApiServer, startApiServer } from '../../apiserver/server.ts';
-import { SqliteStore } from '../../apiserver/store/sqlite/store.ts';
-import { StoreError } from '../../apiserver/store/store.ts';
 import { Controllers } from '../../controllers/run.ts';
+import { buildTinyLinux } from '../../nodelet/images/build-tiny-linux.ts';
 import { type Logger, lineLogger } from '../../resources/ambient/log.ts';
 import { systemClock } from '../../resources/ambient/system-clock.ts';
 import { systemIds } from '../../resources/ambient/system-ids.ts';
@@ -21,72 +15,88 @@ import { LogFile } from './log-file.ts';
 import { startNodelets } from './nodelets.ts';
 import type { RunUp, UpOptions } from './options.ts';
 import { applyQuickstart, awaitQuickstart, QUICKSTART_VM, type QuickstartDeps } from './quickstart.ts';
+import { type StartedServer, startServer } from './start-server.ts';
 import { Steps } from './steps.ts';
+import { EXIT_STORE_LOST, whileStoreLives } from './while-store-lives.ts';
 
 const clock = systemClock;
 const ids = systemIds;
-const LOOPBACK = '127.0.0.1';
+const random = Math.random;
 /** One machine is shared generously: a flex VM is guaranteed this part of each vCPU. */
 const LOCAL_SHARE = '1/32';
-const RENEWAL_CHECK_MS = 12 * 3600 * 1000;
-/** The store was lost: what was not acknowledged may or may not have happened. */
-const EXIT_STORE_LOST = 70;
 
-/** The whole of Coppice in one process: store, API server, controllers and the hosts of this machine. Serves until the signal aborts. */
 export const runUp: RunUp = async (options, io, signal) => {
   try {
     await serve(options, io, signal);
   } catch (error) {
     // Ctrl-C while something was still starting: what was started has been stopped on the way out.
-    if (!signal.aborted) throw error;
+    const lost = error instanceof Failure && error.exitCode === EXIT_STORE_LOST;
+    if (lost || !signal.aborted) throw error;
   }
   printLine(io, '\nstopped; guests keep running');
 };
 
+/** What `up` has at hand once the server serves. */
+interface Served {
+  readonly options: UpOptions;
+  readonly io: Io;
+  readonly home: Home;
+  readonly steps: Steps;
+  readonly log: Logger;
+  readonly started: StartedServer;
+}
+
 async function serve(options: UpOptions, io: Io, signal: AbortSignal): Promise<void> {
-  const started = clock.monotonic();
+  const beganMs = clock.monotonic();
   const steps = new Steps(io, clock);
   await using held = new AsyncDisposableStack();
   const home = openHome(options.home);
-  held.use(
-    await takeLock(home.lock, hostProcesses(clock), process.pid).catch((error) =>
-      Promise.reject(startFailure(error, home.path)),
-    ),
-  );
+  held.use(await lockHome(home));
   const log = openLog(home, io, held);
-  const { server, store, pki, url } = await steps.step(
+  const started = await steps.step(
     'API server',
-    () => startServer(options, home, log, held),
+    () => startServer({ home, port: options.port, clock, ids, random, log }, held),
     (made) => `API server on ${made.url}, state in ${home.path}`,
   );
+  await whileStoreLives(started.store.lost, signal, async (ends) => {
+    await using hosts = new AsyncDisposableStack();
+    await runHosts({ options, io, home, steps, log, started }, hosts, beganMs, ends);
+  });
+}
+
+/** Everything behind the server, until the signal aborts. */
+async function runHosts(served: Served, held: AsyncDisposableStack, beganMs: number, signal: AbortSignal) {
+  const { options, io, home, steps, log, started } = served;
+  const { server, store, pki, url } = started;
   const client = new ApiClient(server.transportFor(OPERATOR));
-  held.use(
-    new Controllers({
-      transportFor: (user) => server.transportFor(controller(user)),
-      clock,
-      ids,
-      random: Math.random,
-      log,
-    }),
-  );
+  const transportFor = (user: string) => server.transportFor(controller(user));
+  held.use(new Controllers({ transportFor, clock, ids, random, log }));
   const fleet = held.use(
-    await steps.step(
-      'hosts',
-      () => openFleet(options, { home, clock, ids, log }, signal),
-      (made) => hostsLine(made),
-    ),
+    await steps.step('hosts', () => openFleet(options, { home, clock, ids, log }, signal), hostsLine),
   );
   steps.say(`  ${fleet.note}`);
   if (fleet.kind === 'qemu') await shareLocally(client, steps, signal);
-  const nodelets = held.use(
-    await startNodelets(fleet, { home, server, store, pki, url, clock, random: Math.random, log }),
-  );
-  const quickstart: QuickstartDeps = { io, steps, home, client, clock, buildImage: fleet.kind === 'qemu' };
-  if (options.quickstart) await applyQuickstart(quickstart, signal);
-  const ready = await awaitQuickstart(quickstart, signal);
-  steps.say(`up in ${((clock.monotonic() - started) / 1000).toFixed(1)} s\n`);
+  const nodelets = held.use(await startNodelets(fleet.hosts, { home, server, store, pki, url, clock, random, log }));
+  const build = fleet.kind === 'qemu' ? { buildImage: buildTinyLinux } : {};
+  const quickstart: QuickstartDeps = { io, steps, home, client, clock, ...build };
+  const ready = options.quickstart && (await startQuickstart(quickstart, signal));
+  steps.say(`up in ${((clock.monotonic() - beganMs) / 1000).toFixed(1)} s\n`);
   for (const line of nextCommands(home, ready)) steps.say(line);
-  await serveUntil(signal, store.lost, nodelets.failed);
+  await Promise.race([aborted(signal), nodelets.failed]);
+}
+
+/** Whether there is a quickstart VM to try things on. */
+async function startQuickstart(deps: QuickstartDeps, signal: AbortSignal): Promise<boolean> {
+  await applyQuickstart(deps, signal);
+  return awaitQuickstart(deps, signal);
+}
+
+async function lockHome(home: Home): Promise<Disposable> {
+  try {
+    return await takeLock(home.lock, { processes: hostProcesses(clock), pid: process.pid, clock });
+  } catch (error) {
+    throw startFailure(error, home.path);
+  }
 }
 
 function controller(user: string) {
@@ -104,71 +114,8 @@ function openLog(home: Home, io: Io, held: AsyncDisposableStack): Logger {
       () => clock.now(),
     );
   } catch (error) {
-    throw startFailure(error, home.log);
+    throw startFailure(error, home.path);
   }
-}
-
-interface Started {
-  readonly server: ApiServer;
-  readonly store: SqliteStore;
-  readonly pki: Pki;
-  readonly listener: Listener;
-  readonly url: string;
-}
-
-async function startServer(options: UpOptions, home: Home, log: Logger, held: AsyncDisposableStack): Promise<Started> {
-  const names = ['localhost', LOOPBACK, '::1', hostname()];
-  try {
-    const store = held.use(await SqliteStore.open({ path: home.store, ids }));
-    const pki = await openPki(home.pki, names, clock, ids);
-    const { token, hash } = pki.operator(tokenIn(home.kubeconfig));
-    const platform = {
-      platform: `${process.platform}/${process.arch === 'x64' ? 'amd64' : process.arch}`,
-      runtime: process.version,
-    };
-    const name = `up-${hostname()}`;
-    const server = held.use(
-      await startApiServer({ store, operatorTokenHash: hash, name, clock, ids, random: Math.random, log, platform }),
-    );
-    const tls = async () => ({ ...(await pki.serverLeaf()), ca: pki.caCert });
-    const { app, upgrade } = server;
-    const listener = held.use(await listen({ host: LOOPBACK, port: options.port, tls: await tls(), app, upgrade }));
-    keepRenewing(async () => listener.renew(await tls()), log, held);
-    const url = `https://${LOOPBACK}:${listener.port}`;
-    writeAdminKubeconfig(home.kubeconfig, { server: url, caCert: pki.caCert, token });
-    return { server, store, pki, listener, url };
-  } catch (error) {
-    throw serverFailure(error, options, home);
-  }
-}
-
-/** Looks twice a day whether the leaf should be replaced, and serves the new one without a restart. */
-function keepRenewing(renew: () => Promise<void>, log: Logger, held: AsyncDisposableStack): void {
-  let stop = () => {};
-  const again = () => {
-    stop = clock.after(RENEWAL_CHECK_MS, () => {
-      renew().catch((error: unknown) => log.error('certificate not renewed', { error: String(error) }));
-      again();
-    });
-  };
-  again();
-  held.defer(() => stop());
-}
-
-function serverFailure(error: unknown, options: UpOptions, home: Home): unknown {
-  if (error instanceof StoreError) return new Failure(error.message, { cause: error });
-  const { code } = (error ?? {}) as NodeJS.ErrnoException;
-  if (code === 'EADDRINUSE') {
-    const hint = 'stop what listens there, or choose another with --port (0 takes any free one)';
-    return new Failure(`port ${options.port} on ${LOOPBACK} is taken`, { hint, cause: error });
-  }
-  if (code === 'EACCES' && options.port > 0 && options.port < 1024) {
-    return new Failure(`no permission to listen on port ${options.port}`, {
-      hint: 'choose one above 1023 with --port',
-      cause: error,
-    });
-  }
-  return startFailure(error, home.path);
 }
 
 function hostsLine(fleet: Fleet): string {
@@ -207,13 +154,10 @@ function nextCommands(home: Home, ready: boolean): readonly string[] {
   ];
 }
 
-async function serveUntil(signal: AbortSignal, lost: Promise<StoreError>, failed: Promise<never>): Promise<void> {
-  const stopped = new Promise<void>((resolve) => {
+/** Resolves when the signal aborts. */
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
     if (signal.aborted) resolve();
     signal.addEventListener('abort', () => resolve(), { once: true });
   });
-  const storeLost = lost.then((error) => {
-    throw new Failure(`the store is lost: ${error.message}`, { exitCode: EXIT_STORE_LOST, cause: error });
-  });
-  await Promise.race([stopped, storeLost, failed]);
 }

@@ -31,10 +31,13 @@ const LONGEST_DELAY_MS = 30_000;
  * in step with other hosts. Resolves when the signal has aborted and the socket is closed.
  */
 export async function keepControlConnection(options: ControlConnectionOptions, signal: AbortSignal): Promise<void> {
-  const { clock, log, random } = options;
+  const { clock, log, random, host, server } = options;
   let failures = 0;
   while (!signal.aborted) {
-    const { wasOpen, why } = await oneConnection(options, signal);
+    const { wasOpen, why } = await openSocket(server, hostPath(host, 'control'), CONTROL_PROTOCOL, signal).then(
+      (socket) => oneConnection(socket, options, signal),
+      (error: unknown) => ({ wasOpen: false, why: String(error) }),
+    );
     if (signal.aborted) return;
     failures = wasOpen ? 1 : failures + 1;
     const ceiling = Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** (failures - 1));
@@ -46,12 +49,12 @@ export async function keepControlConnection(options: ControlConnectionOptions, s
 
 /** Resolves when the socket is closed, whatever closed it. */
 function oneConnection(
+  socket: WebSocket,
   options: ControlConnectionOptions,
   signal: AbortSignal,
 ): Promise<{ readonly wasOpen: boolean; readonly why: string }> {
-  const { clock, log, host } = options;
+  const { clock, log } = options;
   return new Promise((resolve) => {
-    const socket = openSocket(options.server, hostPath(host, 'control'), CONTROL_PROTOCOL);
     let wasOpen = false;
     let why = '';
     const giveUp = () => {

@@ -50,7 +50,7 @@ export class Dialback {
   async #serve(ticket: string, stream: StreamRequest, full: boolean, signal: AbortSignal): Promise<void> {
     const { host, server, driver, clock } = this.#options;
     const path = `${hostPath(host, 'dialback')}?ticket=${encodeURIComponent(ticket)}`;
-    const raw = openSocket(server, path, DIALBACK_PROTOCOL);
+    const raw = await openSocket(server, path, DIALBACK_PROTOCOL, signal);
     const socket = new StreamSocket(raw);
     const leave = () => socket.terminate();
     signal.addEventListener('abort', leave, { once: true });

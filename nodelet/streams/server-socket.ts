@@ -4,19 +4,36 @@ import { type ClientOptions, WebSocket } from 'ws';
 export interface ServerAddress {
   /** Its origin, such as `https://127.0.0.1:7799`. */
   readonly url: string;
-  /** PEM: the CA to trust, and the certificate that says which host this is. */
-  readonly tls?: { readonly ca?: string; readonly cert?: string; readonly key?: string };
+  /** What sockets are opened with; a function is asked for each, where it may be another the next time. */
+  readonly tls?: SocketTls | (() => Promise<SocketTls>);
+}
+
+/** PEM: the CA to trust, and the certificate that says which host this is. */
+export interface SocketTls {
+  readonly ca?: string;
+  readonly cert?: string;
+  readonly key?: string;
 }
 
 /** Clients may send larger messages than we do, within reason; beyond this the socket is closed. */
 const MAX_RECEIVED_BYTES = 256 << 10;
 
-/** Opens a WebSocket to a path of the server. Answers at once; the caller waits for `open` or `error`. */
-export function openSocket(server: ServerAddress, path: string, protocol: string): WebSocket {
+/**
+ * Opens a WebSocket to a path of the server. Resolves with it before it is open: the caller waits for `open` or `error`.
+ * Rejects when there is no certificate to be had, or the signal has aborted; then nothing was opened.
+ */
+export async function openSocket(
+  server: ServerAddress,
+  path: string,
+  protocol: string,
+  signal: AbortSignal,
+): Promise<WebSocket> {
+  const tls = typeof server.tls === 'function' ? await server.tls() : server.tls;
+  signal.throwIfAborted();
   const url = new URL(path, server.url);
   url.protocol = url.protocol === 'http:' || url.protocol === 'ws:' ? 'ws:' : 'wss:';
   const options: ClientOptions = {
-    ...server.tls,
+    ...tls,
     perMessageDeflate: false,
     maxPayload: MAX_RECEIVED_BYTES,
     followRedirects: false,
