@@ -54,7 +54,7 @@ async function report(job: Job, vm: VM, hold: Hold | undefined, deps: GuestDeps,
   const { host, client, clock, operations } = deps;
   const status = vmStatus({ ...job, vm, hold, host, nowMs: clock.now() });
   // A start just begun is told of by the driver at once: until then there is nothing new to say.
-  const begun = job.cell.action === 'start' && operations.current(job.id) === 'start';
+  const begun = job.guest?.power === 'Off' && job.cell.action === 'start' && operations.current(job.id) === 'start';
   const known = vm.status?.phase === status.phase && vm.status?.observedGeneration === status.observedGeneration;
   if (begun && known) return;
   const written = await writeStatus(client.resource<VM>(VM, vm.metadata.namespace), vm, status, signal);
