@@ -25,11 +25,14 @@ export interface Outcome {
 
 /** Brings one guest a step nearer to what its VM object wants, and reports what is so. */
 export async function reconcileGuest(id: string, deps: GuestDeps, signal: AbortSignal): Promise<Outcome> {
+  // Asked before the list is: what was made between the two is in neither.
+  const unsettled = deps.operations.unsettled(id);
   const guest = (await deps.driver.list(signal)).find((other) => other.id === id);
   const claims = [...deps.vmsOf(id)].sort(bySay);
   const vm = claims[0];
   if (vm === undefined) return reconcileOrphan(id, guest, deps, signal);
-  const cell = PLAN[wishOf(vm)][factOf(guest, vm)];
+  const planned = PLAN[wishOf(vm)][factOf(guest, vm)];
+  const cell = planned.action === 'release' && unsettled ? PLAN.Deleting.NeverStarted : planned;
   const job: Job = { id, vm, guest, cell };
   const hold = await act(job, deps, signal);
   if (cell.action === 'release') {

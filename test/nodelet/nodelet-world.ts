@@ -27,6 +27,8 @@ class WatchedDriver extends SimDriver {
   readonly calls: string[] = [];
   /** Set: no image is found before it resolves. */
   imageGate: Promise<void> | undefined;
+  /** Set: a guest is made once it resolves, whatever the caller wants by then. */
+  createGate: Promise<void> | undefined;
   /** Guests whose start or stop the last process left half done: they stay so until it is done again. */
   readonly #halfDone: Map<string, 'Starting' | 'Stopping'>;
 
@@ -40,9 +42,10 @@ class WatchedDriver extends SimDriver {
     return guests.map((guest) => ({ ...guest, power: this.#halfDone.get(guest.id) ?? guest.power }));
   }
 
-  override create(...args: Parameters<SimDriver['create']>) {
+  override async create(...args: Parameters<SimDriver['create']>) {
     this.calls.push(`create ${args[0].id}`);
-    return super.create(...args);
+    await this.createGate;
+    await super.create(args[0], this.createGate === undefined ? args[1] : new AbortController().signal);
   }
 
   override start(...args: Parameters<SimDriver['start']>) {
