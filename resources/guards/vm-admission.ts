@@ -5,6 +5,7 @@ import { encodeJson } from '../meta/json.ts';
 import { isObject } from '../meta/object.ts';
 import { parseBytes } from '../meta/quantity.ts';
 import { type Guard, NO_FENCES, type Refusal } from './guard.ts';
+import { holding } from './holding.ts';
 import { IMAGES, TENANTS } from './refs.ts';
 import type { WorldView } from './world.ts';
 
@@ -55,7 +56,7 @@ function sizeOf(vm: VM, image: Image): { vcpus: number; memory: string; disk?: s
 }
 
 /**
- * Admission of a VM: its guestID and finalizer from the start, and what it resolves to at creation, or else when it is bound; then never again.
+ * Admission of a VM: its guestID from the start, its finalizer while it lives, and what it resolves to at creation, or else when it is bound; then never again.
  * Any other write leaves a VM that waits as it is: it must not come to hold quota, or be refused for it, because somebody set a label.
  */
 export function admitVM(draft: VM, previous: VM | undefined, { world }: AdmissionContext): VM {
@@ -66,9 +67,7 @@ export function admitVM(draft: VM, previous: VM | undefined, { world }: Admissio
     const resolved = resolveVM(draft, world);
     if ('digest' in resolved) spec.resolved = resolved;
   }
-  if (previous !== undefined) return { ...draft, spec };
-  const finalizers = [...new Set([...(draft.metadata.finalizers ?? []), GUEST_FINALIZER])];
-  return { ...draft, metadata: { ...draft.metadata, finalizers }, spec };
+  return holding({ ...draft, spec }, GUEST_FINALIZER);
 }
 
 /** `spec.size` is a known word, or whole numbers within limits: 1-256 vCPUs, memory and disk as quantities. */

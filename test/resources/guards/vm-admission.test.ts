@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { IMAGES, TENANTS } from '../../../resources/guards/refs.ts';
-import { admitVM, knownSize } from '../../../resources/guards/vm-admission.ts';
+import { admitTenant, TENANT_FINALIZER } from '../../../resources/guards/tenant-namespace.ts';
+import { admitVM, GUEST_FINALIZER, knownSize } from '../../../resources/guards/vm-admission.ts';
 import { World } from '../../../resources/guards/world.ts';
 import type { VM } from '../../../resources/kinds/vm.ts';
-import { anImage, aTenant, aVM } from '../../harness/builders.ts';
+import { anImage, aTenant, aVM, EPOCH_START } from '../../harness/builders.ts';
 
 function aWorld(): World {
   const world = new World();
@@ -23,6 +24,28 @@ describe('a VM is admitted', () => {
   it('with what its size comes to', () => {
     const { spec } = admitVM(wishing({ vcpus: 3, memory: '1Gi' }), undefined, { world: aWorld(), nowMs: 0 });
     assert.deepEqual(spec.resolved, { digest: 'sha256:aa', guestOS: 'linux', vcpus: 3, memory: '1Gi' });
+  });
+});
+
+describe('what stands for a guest or a tenant', () => {
+  const context = { world: aWorld(), nowMs: 0 };
+  const withFinalizers = (finalizers: string[], deletionTimestamp?: string): VM => {
+    const vm = aVM();
+    const deletion = deletionTimestamp === undefined ? {} : { deletionTimestamp };
+    return { ...vm, metadata: { ...vm.metadata, finalizers, ...deletion } };
+  };
+
+  it('keeps its finalizer while it lives, beside those of others, whatever a client sends', () => {
+    const before = withFinalizers([GUEST_FINALIZER]);
+    assert.deepEqual(admitVM(withFinalizers([]), before, context).metadata.finalizers, [GUEST_FINALIZER]);
+    const both = admitVM(withFinalizers(['example.com/mine']), before, context);
+    assert.deepEqual(both.metadata.finalizers, ['example.com/mine', GUEST_FINALIZER]);
+    assert.deepEqual(admitTenant(aTenant()).metadata.finalizers, [TENANT_FINALIZER]);
+  });
+
+  it('may lose it once it is being deleted', () => {
+    const before = withFinalizers([GUEST_FINALIZER], EPOCH_START);
+    assert.deepEqual(admitVM(withFinalizers([], EPOCH_START), before, context).metadata.finalizers, []);
   });
 });
 
