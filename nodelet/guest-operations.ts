@@ -43,6 +43,7 @@ export class GuestOperations {
   readonly #options: GuestOperationsOptions;
   readonly #running = new Map<string, Operation>();
   readonly #troubles = new Map<string, Trouble>();
+  readonly #unsettled = new Set<string>();
 
   constructor(options: GuestOperationsOptions) {
     this.#options = options;
@@ -51,6 +52,14 @@ export class GuestOperations {
   /** What is being done to the guest now. */
   current(guestID: string): Action | undefined {
     return this.#running.get(guestID)?.action;
+  }
+
+  /**
+   * Whether a creation may yet bring forth a guest that no list shows: it is under way, or it ended early, which a driver may learn late. Until a removal
+   * has had its turn after it.
+   */
+  unsettled(guestID: string): boolean {
+    return this.#unsettled.has(guestID);
   }
 
   /** Why `action` failed, if it is what failed last. */
@@ -69,9 +78,13 @@ export class GuestOperations {
     if (this.#running.has(guestID)) throw new Error(`guest ${guestID} is already being worked on`);
     const ending = new AbortController();
     const ends = AbortSignal.any([signal, ending.signal]);
+    if (action === 'create') this.#unsettled.add(guestID);
     const done = (async () => await work(ends))()
       .then(
-        () => this.forgive(guestID),
+        () => {
+          this.forgive(guestID);
+          if (action === 'create' || action === 'destroy') this.#unsettled.delete(guestID);
+        },
         (error: unknown) => {
           if (!ends.aborted) this.#fail(guestID, action, error);
         },

@@ -6,6 +6,7 @@ import type { Host } from '../resources/kinds/host.ts';
 import type { VM } from '../resources/kinds/vm.ts';
 import { jsonEqual, objectKey } from '../resources/meta/object.ts';
 import type { Driver, HostCapacity, ObservedGuest } from './drivers/driver.ts';
+import { withDeadline } from './drivers/with-deadline.ts';
 import { GuestOperations } from './guest-operations.ts';
 import { GuestRoom } from './guest-room.ts';
 import { HeldImages } from './held-images.ts';
@@ -35,6 +36,9 @@ const WORKERS = 4;
 const HOST_DELAY_MS = 200;
 /** How often the driver is asked what it may have forgotten to hint at. */
 const RESYNC_MS = 10_000;
+/** How much of the store's past a process that is killed may forget. */
+const KEEP_STORE_MS = 60_000;
+const ASK_STORE_MS = 5_000;
 const GRACE_MS = 30_000;
 
 /**
@@ -88,7 +92,7 @@ export class Nodelet {
             await this.#view.whenSynced(ends);
             this.#begin();
             const workers = Array.from({ length: WORKERS }, () => (s: AbortSignal) => this.#work(s));
-            await together([...workers, (s) => this.#resync(s)], ends);
+            await together([...workers, (s) => this.#resync(s), (s) => this.#keepStore(s)], ends);
           },
         ],
         signal,
@@ -97,6 +101,7 @@ export class Nodelet {
       for (const stop of stops) stop();
       this.#queue[Symbol.dispose]();
       await this.#operations.drained();
+      await this.#rememberStore(new AbortController().signal);
     }
   }
 
@@ -226,6 +231,25 @@ export class Nodelet {
       }
       await clock.sleep(RESYNC_MS * (0.75 + random() / 2), signal);
     }
+  }
+
+  /** What is decided now may not be undone by a store that is put back to before it: see `StoreGuard`. */
+  async #keepStore(signal: AbortSignal): Promise<void> {
+    for (;;) {
+      await this.#options.clock.sleep(KEEP_STORE_MS * (0.75 + this.#options.random() / 2), signal);
+      await this.#rememberStore(signal);
+    }
+  }
+
+  async #rememberStore(signal: AbortSignal): Promise<void> {
+    const { clock, log } = this.#options;
+    const before = this.#store.trust?.trusted;
+    if (before === undefined) return;
+    await withDeadline(clock, ASK_STORE_MS, signal, (s) => this.#store.keep(s)).catch((error: unknown) => {
+      signal.throwIfAborted();
+      log.info('revision of the store not kept', { why: String(error) });
+    });
+    if (this.#store.trust?.trusted !== before) this.#queue.add('host');
   }
 
   async #capacityOf(signal: AbortSignal): Promise<HostCapacity> {

@@ -81,6 +81,18 @@ const LEFT: Cell = {
 };
 const NOTHING: Cell = { action: 'none', reason: 'Nothing' };
 
+const HALF_STARTED = cell(
+  'start',
+  'Creating',
+  'Starting',
+  'nobody is at it any more, or it would be left to them: a start that was cut off does not end by itself',
+);
+const HALF_STOPPED = cell(
+  'stop',
+  'Stopping',
+  'Stopping',
+  'a stop that was cut off does not end by itself; a start now would meet half a guest, so it starts once it is off',
+);
 const LOST = cell(
   'report-gone',
   'Failed',
@@ -125,7 +137,7 @@ const RELEASE = cell(
   'nothing is left, so nothing is held back by the object going',
 );
 
-/** What to do, for every wish and every fact. The compiler and a test see that no cell is missing. */
+/** What to do, for every wish and every fact, where nothing is being done to the guest already. The compiler and a test see that no cell is missing. */
 export const PLAN: Readonly<Record<Wish, Readonly<Record<Fact, Cell>>>> = {
   NoVM: {
     None: NOTHING,
@@ -175,10 +187,10 @@ export const PLAN: Readonly<Record<Wish, Readonly<Record<Fact, Cell>>>> = {
       'StartFailed',
       'it never ran, so trying again loses nothing; the nodelet counts',
     ),
-    Starting: cell('none', 'Creating', 'Starting'),
+    Starting: HALF_STARTED,
     Running: cell('none', 'Running', 'Running'),
     Paused: cell('resume', 'Resuming', 'Resuming'),
-    Stopping: cell('none', 'Stopping', 'Stopping', 'a start now would meet half a guest; it starts once it is off'),
+    Stopping: HALF_STOPPED,
     OlderOff: cell('adopt', 'Creating', 'Creating'),
     OlderOn: STALE,
     Newer: OUTDATED,
@@ -195,7 +207,7 @@ export const PLAN: Readonly<Record<Wish, Readonly<Record<Fact, Cell>>>> = {
     Starting: cell('stop', 'Stopping', 'Stopping'),
     Running: cell('stop', 'Stopping', 'Stopping'),
     Paused: cell('stop', 'Stopping', 'Stopping'),
-    Stopping: cell('none', 'Stopping', 'Stopping'),
+    Stopping: HALF_STOPPED,
     OlderOff: cell('adopt', 'Stopped', 'Stopped'),
     OlderOn: STALE,
     Newer: OUTDATED,
@@ -214,10 +226,10 @@ export const PLAN: Readonly<Record<Wish, Readonly<Record<Fact, Cell>>>> = {
     OffCrashed: CRASHED,
     OffRebooted: REBOOTED,
     OffStartFailed: cell('none', 'Stopped', 'StartFailed'),
-    Starting: cell('none', 'Creating', 'Starting'),
+    Starting: HALF_STARTED,
     Running: cell('pause', 'Pausing', 'Pausing'),
     Paused: cell('none', 'Paused', 'Paused'),
-    Stopping: cell('none', 'Stopping', 'Stopping'),
+    Stopping: HALF_STOPPED,
     OlderOff: cell('adopt', 'Stopped', 'NotStarted'),
     OlderOn: STALE,
     Newer: OUTDATED,

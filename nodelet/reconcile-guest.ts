@@ -25,11 +25,14 @@ export interface Outcome {
 
 /** Brings one guest a step nearer to what its VM object wants, and reports what is so. */
 export async function reconcileGuest(id: string, deps: GuestDeps, signal: AbortSignal): Promise<Outcome> {
+  // Asked before the list is: what was made between the two is in neither.
+  const unsettled = deps.operations.unsettled(id);
   const guest = (await deps.driver.list(signal)).find((other) => other.id === id);
   const claims = [...deps.vmsOf(id)].sort(bySay);
   const vm = claims[0];
   if (vm === undefined) return reconcileOrphan(id, guest, deps, signal);
-  const cell = PLAN[wishOf(vm)][factOf(guest, vm)];
+  const planned = PLAN[wishOf(vm)][factOf(guest, vm)];
+  const cell = planned.action === 'release' && unsettled ? PLAN.Deleting.NeverStarted : planned;
   const job: Job = { id, vm, guest, cell };
   const hold = await act(job, deps, signal);
   if (cell.action === 'release') {
@@ -54,7 +57,7 @@ async function report(job: Job, vm: VM, hold: Hold | undefined, deps: GuestDeps,
   const { host, client, clock, operations } = deps;
   const status = vmStatus({ ...job, vm, hold, host, nowMs: clock.now() });
   // A start just begun is told of by the driver at once: until then there is nothing new to say.
-  const begun = job.cell.action === 'start' && operations.current(job.id) === 'start';
+  const begun = job.guest?.power === 'Off' && job.cell.action === 'start' && operations.current(job.id) === 'start';
   const known = vm.status?.phase === status.phase && vm.status?.observedGeneration === status.observedGeneration;
   if (begun && known) return;
   const written = await writeStatus(client.resource<VM>(VM, vm.metadata.namespace), vm, status, signal);

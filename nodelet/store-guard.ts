@@ -29,8 +29,8 @@ const FILE_LAG = 256;
  * Notices a store that was put back to an earlier state, or swapped: an object in it may ask to delete what a later one wanted kept.
  *
  * `store.json` below the root holds the uid and the highest revision seen. A server with another uid or a lower revision is not trusted until the file is
- * gone: an operator removes it, or `acknowledge` does. While this process lives the revision it compares with is exact; the file may lag behind it by
- * `FILE_LAG` revisions, so that deleting ten thousand VMs is not as many writes here.
+ * gone: an operator removes it, or `acknowledge` does. While this process lives the revision it compares with is exact; the file may lag behind the last
+ * `check` by `FILE_LAG` revisions, so that deleting ten thousand VMs is not as many writes here, and is exact after `keep`.
  */
 export class StoreGuard {
   readonly #path: string;
@@ -39,6 +39,8 @@ export class StoreGuard {
   /** The most this process has seen itself. */
   #seen: StoreIdentity | undefined;
   #checking: Promise<StoreTrust> | undefined;
+  /** What this process wrote last. */
+  #filedRevision: number | undefined;
 
   constructor(options: StoreGuardOptions) {
     this.#path = join(options.root, 'store.json');
@@ -56,6 +58,13 @@ export class StoreGuard {
       this.#checking = undefined;
     });
     return this.#checking;
+  }
+
+  /** As `check`, and files what it saw: the next process compares with no less than this. */
+  async keep(signal: AbortSignal): Promise<void> {
+    const { trusted } = await this.check(signal);
+    if (trusted && this.#seen !== undefined && this.#seen.revision !== this.#filedRevision)
+      await this.#write(this.#seen);
   }
 
   /** The operator takes the store as it is now: the next check begins anew. */
@@ -99,6 +108,7 @@ export class StoreGuard {
       await file.close();
     }
     await rename(temporary, this.#path);
+    this.#filedRevision = identity.revision;
   }
 }
 

@@ -1,4 +1,5 @@
 import { ApiError, invalid } from '../../resources/meta/api-error.ts';
+import { encodeJson } from '../../resources/meta/json.ts';
 import { isObject, type JsonObject, type KubeObject, valueAt } from '../../resources/meta/object.ts';
 import { applyJsonPatch, decodeJsonPatch } from '../patch/json-patch.ts';
 import { applyMergePatch } from '../patch/merge-patch.ts';
@@ -62,7 +63,7 @@ async function readWish({ request }: VerbContext): Promise<(scale: JsonObject) =
 function replicasOf(scale: JsonObject, name: string): number {
   const replicas = valueAt(scale, ['spec', 'replicas']) ?? 0;
   if (typeof replicas === 'number' && Number.isInteger(replicas) && replicas >= 0) return replicas;
-  const message = `Invalid value: ${JSON.stringify(replicas)}: must be a whole number greater than or equal to 0`;
+  const message = `Invalid value: ${encodeJson(replicas)}: must be a whole number greater than or equal to 0`;
   throw invalid({ group: 'autoscaling', kind: 'Scale' }, name, [
     { reason: 'FieldValueInvalid', field: 'spec.replicas', message },
   ]);

@@ -1,3 +1,4 @@
+import { encodeJson } from '../meta/json.ts';
 import { jsonEqual, type KubeObject, valueAt } from '../meta/object.ts';
 import { type Guard, NO_FENCES } from './guard.ts';
 
@@ -11,7 +12,7 @@ export function immutable<T extends KubeObject>(...fields: readonly string[]): G
       for (const field of fields) {
         const path = field.split('.');
         if (jsonEqual(valueAt(before, path), valueAt(after, path))) continue;
-        const value = JSON.stringify(valueAt(after, path)) ?? 'null';
+        const value = encodeJson(valueAt(after, path) ?? null);
         return {
           answer: 'Invalid',
           field,

@@ -3,6 +3,7 @@ import type { Namespace } from '../kinds/namespace.ts';
 import type { Tenant } from '../kinds/tenant.ts';
 import type { AdmissionContext, CompanionWrite } from '../meta/define-kind.ts';
 import { type Guard, NO_FENCES } from './guard.ts';
+import { holding } from './holding.ts';
 import { NAMESPACES, TENANTS } from './refs.ts';
 
 /** Marks the namespace a tenant lives in. */
@@ -12,10 +13,8 @@ export const TENANT_FINALIZER = 'coppice.dev/tenant';
 
 const NAMESPACE_REF = { group: '', version: 'v1', plural: 'namespaces', kind: 'Namespace', namespaced: false } as const;
 
-export function admitTenant(draft: Tenant, previous: Tenant | undefined): Tenant {
-  if (previous !== undefined) return draft;
-  const finalizers = [...new Set([...(draft.metadata.finalizers ?? []), TENANT_FINALIZER])];
-  return { ...draft, metadata: { ...draft.metadata, finalizers } };
+export function admitTenant(draft: Tenant): Tenant {
+  return holding(draft, TENANT_FINALIZER);
 }
 
 /** Creating a Tenant makes its Namespace or adopts the one that is there; removing it removes the Namespace: in one transaction. */

@@ -1,9 +1,11 @@
 import type { Image } from '../kinds/image.ts';
 import type { VM } from '../kinds/vm.ts';
 import type { AdmissionContext } from '../meta/define-kind.ts';
+import { encodeJson } from '../meta/json.ts';
 import { isObject } from '../meta/object.ts';
 import { parseBytes } from '../meta/quantity.ts';
 import { type Guard, NO_FENCES, type Refusal } from './guard.ts';
+import { holding } from './holding.ts';
 import { IMAGES, TENANTS } from './refs.ts';
 import type { WorldView } from './world.ts';
 
@@ -54,38 +56,39 @@ function sizeOf(vm: VM, image: Image): { vcpus: number; memory: string; disk?: s
 }
 
 /**
- * Admission of a VM: its guestID and finalizer from the start, and what it resolves to at creation, or else when it is bound; then never again.
+ * Admission of a VM: its guestID from the start, its finalizer while it lives, and what it resolves to at creation, or else when it is bound; then never again.
  * Any other write leaves a VM that waits as it is: it must not come to hold quota, or be refused for it, because somebody set a label.
  */
 export function admitVM(draft: VM, previous: VM | undefined, { world }: AdmissionContext): VM {
   const spec = { ...draft.spec, guestID: draft.spec.guestID ?? draft.metadata.uid };
-  const admits = previous === undefined || draft.spec.hostName !== undefined;
+  // Of a size that is refused in a moment nothing is made; else what is told to be wrong is a field that nobody wrote.
+  const admits = (previous === undefined || draft.spec.hostName !== undefined) && wrongSize(draft) === undefined;
   if (admits && spec.resolved === undefined && draft.metadata.deletionTimestamp === undefined) {
     const resolved = resolveVM(draft, world);
     if ('digest' in resolved) spec.resolved = resolved;
   }
-  if (previous !== undefined) return { ...draft, spec };
-  const finalizers = [...new Set([...(draft.metadata.finalizers ?? []), GUEST_FINALIZER])];
-  return { ...draft, metadata: { ...draft.metadata, finalizers }, spec };
+  return holding({ ...draft, spec }, GUEST_FINALIZER);
 }
 
 /** `spec.size` is a known word, or whole numbers within limits: 1-256 vCPUs, memory and disk as quantities. */
 export const knownSize: Guard<VM> = {
   name: 'known-size',
   fences: () => NO_FENCES,
-  judge({ after }) {
-    const size: unknown = after?.spec.size;
-    if (size === undefined) return undefined;
-    if (typeof size === 'string') {
-      const names = Object.keys(SIZES);
-      return names.includes(size)
-        ? undefined
-        : wrong('spec.size', size, `must be ${names.join(', ')}, or an object with vcpus, memory and disk`);
-    }
-    if (!isObject(size)) return wrong('spec.size', size, 'must be a name or an object with vcpus, memory and disk');
-    return wrongPart(size);
-  },
+  judge: ({ after }) => (after === undefined ? undefined : wrongSize(after)),
 };
+
+function wrongSize(vm: VM): Refusal | undefined {
+  const size: unknown = vm.spec.size;
+  if (size === undefined) return undefined;
+  if (typeof size === 'string') {
+    const names = Object.keys(SIZES);
+    return names.includes(size)
+      ? undefined
+      : wrong('spec.size', size, `must be ${names.join(', ')}, or an object with vcpus, memory and disk`);
+  }
+  if (!isObject(size)) return wrong('spec.size', size, 'must be a name or an object with vcpus, memory and disk');
+  return wrongPart(size);
+}
 
 function wrongPart(size: Record<string, unknown>): Refusal | undefined {
   for (const [name, value] of Object.entries(size)) {
@@ -109,6 +112,6 @@ function wrong(field: string, value: unknown, why: string): Refusal {
     answer: 'Invalid',
     field,
     cause: 'FieldValueInvalid',
-    message: `Invalid value: ${JSON.stringify(value)}: ${why}`,
+    message: `Invalid value: ${encodeJson(value)}: ${why}`,
   };
 }

@@ -55,6 +55,31 @@ describe('nodelet: a deletion', () => {
     assert.deepEqual([...world.guests.keys()], ['uid-b']);
   });
 
+  it('while the guest is being made leaves nothing of it, though the driver ends making it later', async () => {
+    await world.running('b');
+    const { promise, resolve } = Promise.withResolvers<void>();
+    world.driver.createGate = promise;
+    await world.aVM('a');
+    await world.until('it is being made', () => world.driver.calls.includes('create uid-a'));
+    world.api.delete('vms', 'demo/a');
+    await world.untilPhase('a', 'Destroying');
+    await world.quiet();
+    assert.ok(world.vm('a'), 'the object went before its guest was made');
+    resolve();
+    await world.until('it is gone', () => world.vm('a') === undefined);
+    await world.quiet();
+    assert.deepEqual([...world.guests.keys()], ['uid-b']);
+  });
+
+  it('of a VM whose guest could not be made lets it go', async () => {
+    await world.running('b');
+    await world.driver.inject([{ kind: 'fail-next', operation: 'create', times: 99 }]);
+    await world.aVM('a');
+    await world.until('it was tried', () => world.driver.calls.includes('create uid-a'));
+    world.api.delete('vms', 'demo/a');
+    await world.until('it is gone', () => world.vm('a') === undefined);
+  });
+
   it('of a VM that never had a guest lets it go', async () => {
     await world.aVM('a', { power: 'Stopped' });
     await world.start();

@@ -7,7 +7,7 @@ import { ApiClient } from '../../apiserver/client/client.ts';
 import type { ImageFacts } from '../../nodelet/drivers/driver.ts';
 import { Semaphore } from '../../nodelet/drivers/semaphore.ts';
 import { SerialDriver } from '../../nodelet/drivers/serial-driver.ts';
-import { SimDriver } from '../../nodelet/drivers/sim/sim-driver.ts';
+import { SimDriver, type SimDriverOptions } from '../../nodelet/drivers/sim/sim-driver.ts';
 import type { SimGuest } from '../../nodelet/drivers/sim/sim-guests-file.ts';
 import { type RunningNodelet, runNodelet } from '../../nodelet/run-nodelet.ts';
 import { silentLogger } from '../../resources/ambient/log.ts';
@@ -27,19 +27,36 @@ class WatchedDriver extends SimDriver {
   readonly calls: string[] = [];
   /** Set: no image is found before it resolves. */
   imageGate: Promise<void> | undefined;
+  /** Set: a guest is made once it resolves, whatever the caller wants by then. */
+  createGate: Promise<void> | undefined;
+  /** Guests whose start or stop the last process left half done: they stay so until it is done again. */
+  readonly #halfDone: Map<string, 'Starting' | 'Stopping'>;
 
-  override create(...args: Parameters<SimDriver['create']>) {
+  constructor(options: SimDriverOptions, halfDone: Map<string, 'Starting' | 'Stopping'>) {
+    super(options);
+    this.#halfDone = halfDone;
+  }
+
+  override async list(signal: AbortSignal) {
+    const guests = await super.list(signal);
+    return guests.map((guest) => ({ ...guest, power: this.#halfDone.get(guest.id) ?? guest.power }));
+  }
+
+  override async create(...args: Parameters<SimDriver['create']>) {
     this.calls.push(`create ${args[0].id}`);
-    return super.create(...args);
+    await this.createGate;
+    await super.create(args[0], this.createGate === undefined ? args[1] : new AbortController().signal);
   }
 
   override start(...args: Parameters<SimDriver['start']>) {
     this.calls.push(`start ${args[0]}`);
+    this.#halfDone.delete(args[0]);
     return super.start(...args);
   }
 
   override stop(...args: Parameters<SimDriver['stop']>) {
     this.calls.push(`stop ${args[0]}`);
+    this.#halfDone.delete(args[0]);
     return super.stop(...args);
   }
 
@@ -65,6 +82,7 @@ export class NodeletWorld implements AsyncDisposable {
   readonly api = new ApiFake(this.clock);
   /** What is on the host's disk: it outlives drivers and nodelets. */
   readonly guests = new Map<string, SimGuest>();
+  readonly halfDone = new Map<string, 'Starting' | 'Stopping'>();
   readonly root: string;
   driver: WatchedDriver;
   nodelet: RunningNodelet | undefined;
@@ -229,7 +247,7 @@ export class NodeletWorld implements AsyncDisposable {
   }
 
   #openDriver(): WatchedDriver {
-    return new WatchedDriver(this.#simOptions());
+    return new WatchedDriver(this.#simOptions(), this.halfDone);
   }
 
   #simOptions() {

@@ -50,7 +50,16 @@ describe('plan', () => {
   it('starts nothing where something of the guest still runs', () => {
     const on: Fact[] = ['Starting', 'Running', 'Paused', 'Stopping', 'OlderOn'];
     for (const { wish, fact, cell } of cells) {
-      if (on.includes(fact)) assert.ok(!['create', 'start', 'adopt'].includes(cell.action), `${wish} × ${fact}`);
+      const starts = fact === 'Starting' ? ['create', 'adopt'] : ['create', 'start', 'adopt'];
+      if (on.includes(fact)) assert.ok(!starts.includes(cell.action), `${wish} × ${fact}`);
+    }
+  });
+
+  it('waits for no start or stop to end by itself: whoever was at it may be gone', () => {
+    for (const wish of ['Running', 'Stopped', 'Paused', 'Deleting'] as const) {
+      for (const fact of ['Starting', 'Stopping'] as const) {
+        assert.notEqual(PLAN[wish][fact].action, 'none', `${wish} × ${fact}`);
+      }
     }
   });
 
@@ -140,8 +149,6 @@ function outcomeOf(action: Action, fact: Fact): Fact {
     'stop-stale': 'OlderOff',
     destroy: 'None',
   };
-  if (fact === 'Starting' && action === 'none') return 'Running';
-  if (fact === 'Stopping' && action === 'none') return 'OffOnRequest';
   return outcomes[action] ?? fact;
 }
 

@@ -49,6 +49,29 @@ describe('nodelet: a restart', () => {
     assert.equal(world.host()?.status?.images?.length, 1);
   });
 
+  it('ends a start that was cut off, and tells what the guest is meanwhile', async () => {
+    await world.running('a');
+    await world.stop();
+    world.halfDone.set('uid-a', 'Starting');
+    await world.start();
+    await world.until('its start is ended', () => world.driver.calls.includes('start uid-a'));
+    await world.untilReady('a');
+    assert.deepEqual(world.driver.calls, ['start uid-a']);
+  });
+
+  for (const power of ['Running', 'Stopped', 'Paused'] as const) {
+    it(`ends a stop that was cut off, then does what is wanted: ${power}`, async () => {
+      await world.running('a');
+      await world.stop();
+      world.halfDone.set('uid-a', 'Stopping');
+      world.set('a', { power });
+      await world.start();
+      await (power === 'Running' ? world.until('it starts', () => world.driver.calls.length === 2) : undefined);
+      await (power === 'Running' ? world.untilReady('a') : world.untilPhase('a', 'Stopped'));
+      assert.deepEqual(world.driver.calls, power === 'Running' ? ['stop uid-a', 'start uid-a'] : ['stop uid-a']);
+    });
+  }
+
   it('does what was asked meanwhile', async () => {
     await world.running('a');
     await world.running('b');

@@ -40,6 +40,17 @@ describe('nodelet: a store that was put back', () => {
     });
   }
 
+  it('is noticed though nothing was ever stopped or removed, from one revision back', async () => {
+    await world.running('a');
+    await world.stop();
+    world.api.revision -= 1;
+    world.api.delete('vms', 'demo/a');
+    world.api.revision -= 1;
+    await world.start();
+    await world.until('it is noticed', () => distrust()?.status === 'True');
+    assert.equal(world.guests.get('uid-a')?.power, 'Running');
+  });
+
   it('still has guests made and started', async () => {
     await world.running('a');
     await world.stop();

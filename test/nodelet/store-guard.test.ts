@@ -52,6 +52,24 @@ describe('store guard', () => {
     assert.equal(await trusts(open()), false);
   });
 
+  it('distrusts after a restart what is earlier than what it kept, by one revision too', async () => {
+    const guard = open();
+    await guard.check(signal);
+    now = { uid: 'one', revision: 1010 };
+    await guard.keep(signal);
+    now = { uid: 'one', revision: 1009 };
+    assert.equal(await trusts(open()), false);
+  });
+
+  it('keeps nothing of a store it does not trust', async () => {
+    await open().check(signal);
+    now = { uid: 'two', revision: 9000 };
+    const guard = open();
+    await guard.keep(signal);
+    assert.equal(JSON.parse(await readFile(file(), 'utf8')).uid, 'one');
+    assert.equal(await trusts(open()), false);
+  });
+
   it('stays distrustful when the revision grows past what was seen, over restarts too, in the same words', async () => {
     await open().check(signal);
     now = { uid: 'one', revision: 5 };

@@ -124,7 +124,8 @@ export class QemuGuest {
       await this.#acknowledge();
       return;
     }
-    await this.#change({ ...this.#state, phase: 'Stopping' });
+    // Where it cannot be written down it is done all the same: a guest on a full disk must be able to go, its own folder missing must not keep it.
+    await this.#note({ ...this.#state, phase: 'Stopping' });
     this.#host.changed(this.spec.id);
     if (graceMs > 0) {
       await this.#within(ASK_MS, signal, (s) => this.#ask(process, s));
@@ -266,15 +267,16 @@ export class QemuGuest {
     this.#host.changed(this.spec.id);
   }
 
-  /** As `#change`, for what has happened whether or not the disk takes it: after a restart it is found again, with less of the reason. */
+  /** As `#change`, for what happens whether or not the disk takes it: after a restart it is found again, with less of the reason. */
   async #note(state: GuestState): Promise<void> {
     await this.#change(state).catch((error) => this.#log.error('guest state not written', { error: String(error) }));
   }
 
   async #change(state: GuestState): Promise<void> {
     this.#state = state;
-    const write = this.#writing.catch(() => {}).then(() => writeState(this.files, state));
-    this.#writing = write;
+    const write = this.#writing.then(() => writeState(this.files, state));
+    // Its failure is this caller's to hear of, not of those who wait for it to be over.
+    this.#writing = write.catch(() => {});
     await write;
   }
 

@@ -88,6 +88,20 @@ describe('guests in QEMU', function () {
     });
   });
 
+  it('ends guests whose folder was deleted under them, and then forgets them', async () => {
+    const { find } = procProcesses('/proc');
+    for (const end of [() => driver.stop('g1', { graceMs: 0 }, signal), () => driver.remove('g1', signal)]) {
+      await create();
+      await driver.start('g1', signal);
+      const pid = (await host.pid('g1')) ?? assert.fail('it has no process');
+      await rm(folder(), { recursive: true });
+      assert.equal((await seen()).power, 'Running');
+      await end();
+      assert.equal(await find(pid), undefined);
+      assert.deepEqual(await driver.list(signal), []);
+    }
+  });
+
   it('gives a guest a disk, asks it to shut down before it ends it, keeps disk and console, and tells a reboot by the guest', async () => {
     await create({ diskBytes: 64 * MIB });
     await driver.start('g1', signal);
