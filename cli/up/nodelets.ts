@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { controllerIdentity, hostIdentity, OPERATOR } from '../../apiserver/auth/identity.ts';
 import { ApiClient } from '../../apiserver/client/client.ts';
-import { type KeyPair, shouldRenew } from '../../apiserver/pki/authority.ts';
+import { type KeyPair, shouldRenew } from '../../apiserver/pki/leaf-life.ts';
 import type { Pki } from '../../apiserver/pki/pki-files.ts';
 import type { ApiServer } from '../../apiserver/server.ts';
 import type { Store } from '../../apiserver/store/store.ts';
