@@ -36,8 +36,8 @@ export function createVM(app: App, name: string): Promise<RawAnswer> {
 
 /** Lets go of a VM's finalizer and deletes it: gone when this is acknowledged. */
 export async function removeVM(app: App, name: string): Promise<RawAnswer> {
-  await send(app, 'PATCH', `${VMS_URL}/${name}`, { body: { metadata: { finalizers: null } }, headers: MERGE });
-  return send(app, 'DELETE', `${VMS_URL}/${name}`);
+  await send(app, 'DELETE', `${VMS_URL}/${name}`);
+  return send(app, 'PATCH', `${VMS_URL}/${name}`, { body: { metadata: { finalizers: null } }, headers: MERGE });
 }
 
 /** The most VMs there ever were at once, by the store's own history. */
