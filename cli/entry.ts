@@ -27,5 +27,10 @@ export async function main(): Promise<void> {
     userHome: homedir(),
     signal: controller.signal,
   };
-  process.exit(await runCli(process.argv.slice(2), io));
+  const code = await runCli(process.argv.slice(2), io);
+  // Of a full disk a file tells at once, but its event comes after this.
+  const lost: NodeJS.ErrnoException | null = process.stdout.errored;
+  if (lost !== null && lost.code !== 'EPIPE')
+    process.stderr.write(`error: the output was not written: ${lost.message}\n`);
+  process.exit(lost !== null && lost.code !== 'EPIPE' ? code || 1 : code);
 }

@@ -66,7 +66,12 @@ export function summarize(
     phases[phase] = (phases[phase] ?? 0) + 1;
   }
   const ready = (object: KubeObject) => conditionOf(object, 'Ready')?.status === 'True';
-  const asleep = (vm: KubeObject) => (valueAt(vm, ['spec', 'power']) ?? 'Running') !== 'Running';
+  // One that is to be off and is not needs a look like one that is to run and does not.
+  const atRest = ['Stopped', 'Paused', 'Pending'];
+  const asleep = (vm: KubeObject) =>
+    (valueAt(vm, ['spec', 'power']) ?? 'Running') !== 'Running' &&
+    atRest.includes(String(valueAt(vm, ['status', 'phase']) ?? 'Pending'));
+  const putBack = (hosts ?? []).filter((host) => conditionOf(host, 'StoreRolledBack')?.status === 'True');
   return {
     hosts: hosts && {
       total: hosts.length,
@@ -76,6 +81,7 @@ export function summarize(
     vms: phases,
     attention: [
       ...(hosts ?? []).filter((host) => !ready(host)).map((host) => troubleOf(`host/${host.metadata.name}`, host)),
+      ...putBack.map((host) => troubleOf(`host/${host.metadata.name}`, host, 'StoreRolledBack')),
       ...vms
         .filter((vm) => !ready(vm) && !asleep(vm))
         .map((vm) => troubleOf(`vm/${vm.metadata.name} in ${vm.metadata.namespace}`, vm)),
@@ -83,10 +89,10 @@ export function summarize(
   };
 }
 
-function troubleOf(object: string, from: KubeObject): FleetStatus['attention'][number] {
+function troubleOf(object: string, from: KubeObject, about = 'Ready'): FleetStatus['attention'][number] {
   // Why it has no place says more than that it is not ready.
   const scheduled = conditionOf(from, 'Scheduled');
-  const told = scheduled?.status === 'False' ? scheduled : conditionOf(from, 'Ready');
+  const told = scheduled?.status === 'False' ? scheduled : conditionOf(from, about);
   return { object, reason: told?.reason ?? 'Unknown', message: told?.message ?? 'nothing is known of it yet' };
 }
 

@@ -87,16 +87,20 @@ function parse(text: string, source: Place): unknown[] {
 /** What YAML can say and JSON cannot carry is refused rather than changed on the way. */
 function checkValues(root: unknown, source: Place): void {
   const sizes = new Map<unknown, number>();
+  const inside = new Set<unknown>();
   const visit = (value: unknown, path: string): number => {
     if (typeof value === 'number') checkNumber(value, path, source);
     if (typeof value !== 'object' || value === null) return 1;
     const known = sizes.get(value);
     if (known !== undefined) return known;
+    if (inside.has(value)) throw at(source, `${path}: an alias stands for what it is in`);
+    inside.add(value);
     if (Object.hasOwn(value, '__proto__')) throw at(source, `${path}.__proto__ is not a name a field can have`);
     let size = 1;
     for (const [key, item] of Object.entries(value))
       size += visit(item, Array.isArray(value) ? `${path}[${key}]` : path === '' ? key : `${path}.${key}`);
     if (size > MAX_VALUES) throw at(source, `its aliases expand to more than ${MAX_VALUES} values`);
+    inside.delete(value);
     sizes.set(value, size);
     return size;
   };

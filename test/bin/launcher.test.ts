@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { mkdtemp, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -24,6 +25,15 @@ describe('the launcher', () => {
     const { client, server } = JSON.parse(stdout);
     assert.match(client.node, /^24\./);
     assert.match(server.error, /^no kubeconfig/);
+  });
+
+  it('fails where its output could not be written', async function () {
+    if (!existsSync('/dev/full')) {
+      process.stdout.write('      skipped: there is no /dev/full here\n');
+      this.skip();
+    }
+    const writing = run('sh', ['-c', '"$0" version >/dev/full', LAUNCHER], { env: { ...process.env, HOME: folder } });
+    await assert.rejects(writing, { code: 1, stderr: /error: the output was not written: ENOSPC/ });
   });
 
   it('passes the exit code on and prints no stack', async () => {

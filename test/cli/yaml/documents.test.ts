@@ -70,6 +70,7 @@ describe('a file of objects', () => {
       `${vm('a')}x: &x 1\ny: [${'*x, '.repeat(101)}*x]\n`,
       /^f\.yaml, document 1, line \d+: .*alias/,
     ],
+    ['an alias of itself', 'a: &a [*a]', /a\[0\]: an alias stands for what it is in/],
     ['a bomb of few aliases', bomb(), /its aliases expand to more than/],
   ];
   for (const [what, text, message] of bad) {
