@@ -25,15 +25,25 @@ export interface Listener extends AsyncDisposable {
   renew(tls: ListenOptions['tls']): void;
 }
 
+/** A command of `exec` is in the address, so addresses may be long; the agent itself takes 64 KiB. */
+const MAX_HEADER_BYTES = 256 << 10;
+/** A request, body and all, must have come by then; how long its answer takes (a watch) is another matter. */
+const REQUEST_MS = 60_000;
 /** Keep-alive must outlast clients' pools, or they meet a closing connection. */
 const KEEP_ALIVE_MS = 90_000;
 
 /** Binds the app to a port: the only file that knows HTTP sockets. Rejects with the system's error (`EADDRINUSE`, `EACCES`). */
 export async function listen({ host, port, tls, app, upgrade }: ListenOptions): Promise<Listener> {
-  const server = createServer({ ...tls, requestCert: true, rejectUnauthorized: false, minVersion: 'TLSv1.2' });
+  const server = createServer({
+    ...tls,
+    requestCert: true,
+    rejectUnauthorized: false,
+    minVersion: 'TLSv1.2',
+    maxHeaderSize: MAX_HEADER_BYTES,
+  });
   // The server lets go of sockets that were upgraded; closing must end them too.
   const upgraded = new Set<Duplex>();
-  server.requestTimeout = 0;
+  server.requestTimeout = REQUEST_MS;
   server.keepAliveTimeout = KEEP_ALIVE_MS;
   server.headersTimeout = KEEP_ALIVE_MS + 5_000;
   server.on('request', (incoming, outgoing) => void serve(app, incoming, outgoing));

@@ -5,6 +5,7 @@ import { load } from 'js-yaml';
 import { isObject, type JsonObject } from '../../resources/meta/object.ts';
 import { Failure } from '../failure.ts';
 import { coppiceHome, type Io, printLine } from '../io.ts';
+import { quoted } from '../render/shell-word.ts';
 import { renderYaml } from '../render/yaml.ts';
 
 export interface KubeconfigOptions {
@@ -72,9 +73,4 @@ async function writePrivately(file: string, text: string): Promise<void> {
   const draft = `${file}.${process.pid}.tmp`;
   await writeFile(draft, text, { mode: 0o600 });
   await rename(draft, file);
-}
-
-/** For a POSIX shell. */
-function quoted(path: string): string {
-  return /^[\w@%+=:,./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
 }

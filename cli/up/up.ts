@@ -8,6 +8,7 @@ import { systemIds } from '../../resources/ambient/system-ids.ts';
 import { Policy } from '../../resources/kinds/policy.ts';
 import { Failure } from '../failure.ts';
 import { type Io, printLine, warn } from '../io.ts';
+import { quoted } from '../render/shell-word.ts';
 import { type Fleet, hostProcesses, LOCAL_GROUP, openFleet } from './drivers.ts';
 import { type Home, openHome, startFailure } from './home.ts';
 import { takeLock } from './lock.ts';
@@ -146,7 +147,7 @@ function nextCommands(home: Home, ready: boolean): readonly string[] {
   const { namespace, name } = QUICKSTART_VM;
   return [
     'next:',
-    `  export KUBECONFIG=${home.kubeconfig}`,
+    `  export KUBECONFIG=${quoted(home.kubeconfig)}`,
     '  kubectl get vms -A',
     ready ? `  bin/coppice exec -n ${namespace} ${name} -- uname -a` : '  bin/coppice status',
     '',

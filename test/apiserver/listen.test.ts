@@ -130,7 +130,7 @@ describe('the listener', () => {
     for (const [text, status] of [
       ['garbage\r\n\r\n', 400],
       ['GET / HTTP/1.1\r\nbad header\r\n\r\n', 400],
-      [`GET / HTTP/1.1\r\nhost: x\r\nlong: ${'x'.repeat(100_000)}\r\n\r\n`, 431],
+      [`GET / HTTP/1.1\r\nhost: x\r\nlong: ${'x'.repeat(300_000)}\r\n\r\n`, 431],
     ] as const) {
       const socket = connect({ host: '127.0.0.1', port: listening.listener.port, ca: listening.caCert });
       socket.on('error', () => {});

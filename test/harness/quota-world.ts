@@ -34,9 +34,14 @@ export function createVM(app: App, name: string): Promise<RawAnswer> {
   return send(app, 'POST', VMS_URL, { body });
 }
 
-/** Lets go of a VM's finalizer and deletes it: gone when this is acknowledged. */
+/** Deletes a VM and lets go of it: gone when this is acknowledged. */
 export async function removeVM(app: App, name: string): Promise<RawAnswer> {
   await send(app, 'DELETE', `${VMS_URL}/${name}`);
+  return letGo(app, name);
+}
+
+/** Takes the finalizer off a VM that is being deleted. */
+export function letGo(app: App, name: string): Promise<RawAnswer> {
   return send(app, 'PATCH', `${VMS_URL}/${name}`, { body: { metadata: { finalizers: null } }, headers: MERGE });
 }
 

@@ -5,7 +5,7 @@ import { ManualClock } from '../../../resources/ambient/manual-clock.ts';
 import { systemIds } from '../../../resources/ambient/system-ids.ts';
 import { eventually, quiesce } from '../../harness/eventually.ts';
 import { FarStore } from '../../harness/far-store.ts';
-import { createVM, makeQuota, removeVM, VMS_URL } from '../../harness/quota-world.ts';
+import { createVM, letGo, makeQuota, VMS_URL } from '../../harness/quota-world.ts';
 import { type RawAnswer, send } from '../../harness/raw.ts';
 import { startTestServer, type TestServer } from '../../harness/server.ts';
 import { until } from '../../harness/until.ts';
@@ -226,12 +226,9 @@ describe('a store that fails', () => {
     await using test = await startTestServer({ store });
     await makeQuota(test.server.app, 1);
     await createVM(test.server.app, 'old');
-    await send(test.server.app, 'PATCH', `${VMS_URL}/old`, {
-      body: { metadata: { finalizers: null } },
-      headers: MERGE,
-    });
+    await send(test.server.app, 'DELETE', `${VMS_URL}/old`);
     const release = hold();
-    const removal = removeVM(test.server.app, 'old');
+    const removal = letGo(test.server.app, 'old');
     await quiesce();
     const eager = createVM(test.server.app, 'eager');
     await quiesce();
