@@ -74,9 +74,22 @@ function isUsage(error: unknown): error is Error {
   return error instanceof Error && 'oclif' in error;
 }
 
+/** The parser's words in ours; it puts its message in frames, tabs and several lines. */
 function usageText(error: Error): string {
-  const [first = ''] = error.message.replace(/\nSee more help with --help\s*$/, '').split('\n\n');
-  const text = first.replaceAll('\n', ' ').trim();
-  const flag = /^Nonexistent flags?: (.*)$/.exec(text);
-  return flag === null ? text : `there is no flag ${flag[1]}`;
+  const text = error.message
+    .replace(/\nSee more help with --help\s*$/, '')
+    .replace(/^The following errors? occurred:/, '')
+    .replace(/\s+/g, ' ')
+    .trim();
+  for (const [pattern, words] of USAGES) {
+    if (pattern.test(text)) return text.replace(pattern, words);
+  }
+  return text;
 }
+
+const USAGES: readonly (readonly [RegExp, string])[] = [
+  [/^Nonexistent flags?: ((?:-\S+(?:, )?)+).*$/, 'there is no flag $1'],
+  [/^Missing required flag (\S+).*$/, '--$1 is required'],
+  [/^Parsing (--\S+) Expected (.*)$/, '$1: expected $2'],
+  [/^Flag (--\S+) expects (.*)$/, '$1 expects $2'],
+];

@@ -44,7 +44,11 @@ export function hostStatus(report: HostReport): StatusFields<Host> {
       ...(acceleratorNote === undefined ? {} : { acceleratorNote }),
       guestOS: [...guestOS],
     },
-    images: images.map(({ name, digest, sizeBytes }) => ({ name, digest, size: formatBytes(sizeBytes) })),
+    images: images.map(({ name, digest, sizeBytes }) => ({
+      name,
+      digest,
+      size: formatBytes(wholeMebibytes(sizeBytes)),
+    })),
     observedGeneration: host.metadata.generation,
     conditions: conditions(report),
   };
@@ -131,4 +135,9 @@ function isMac(guest: ObservedGuest): boolean {
 
 function sum(numbers: readonly number[]): number {
   return numbers.reduce((a, b) => a + b, 0);
+}
+
+/** What an image takes on disk, for people: rounded up. */
+function wholeMebibytes(bytes: number): number {
+  return Math.ceil(bytes / 1024 ** 2) * 1024 ** 2;
 }

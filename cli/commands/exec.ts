@@ -1,6 +1,7 @@
 import * as Flags from '@oclif/core/flags';
 import { splitAtDashes } from '../argv.ts';
 import { CoppiceCommand, targetFlags, targetOf, words } from '../coppice-command.ts';
+import { usage } from '../failure.ts';
 
 export default class Exec extends CoppiceCommand {
   static override strict = false;
@@ -18,6 +19,7 @@ export default class Exec extends CoppiceCommand {
 
   async run(): Promise<void> {
     const { ours, command } = splitAtDashes(this.argv);
+    if (command === undefined) throw usage('write the command after --: coppice exec NAME -- uname -a', 'exec');
     const { flags, raw } = await this.parse(Exec, ours);
     const { execInVM } = await import('../actions/exec.ts');
     await execInVM(this.io, targetOf(flags), {

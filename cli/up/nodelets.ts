@@ -1,4 +1,5 @@
 import { mkdirSync } from 'node:fs';
+import { arch, platform } from 'node:os';
 import { controllerIdentity, hostIdentity, OPERATOR } from '../../apiserver/auth/identity.ts';
 import { ApiClient } from '../../apiserver/client/client.ts';
 import { type KeyPair, shouldRenew } from '../../apiserver/pki/leaf-life.ts';
@@ -62,14 +63,29 @@ export async function startNodelets(hosts: readonly HostPlan[], deps: NodeletDep
 }
 
 /** Makes the Host in its group, which is the operator's to say: a nodelet makes its Host itself only when it was deleted, and then in the default group. */
-async function register({ name, group }: HostPlan, server: ApiServer): Promise<void> {
+async function register({ name, group, real }: HostPlan, server: ApiServer): Promise<void> {
   const hosts = new ApiClient(server.transportFor(OPERATOR)).resource<Host>(Host);
   const spec = (group === undefined ? {} : { group }) as Host['spec'];
   try {
-    await hosts.create({ apiVersion: 'coppice.dev/v1', kind: 'Host', metadata: { name }, spec });
+    await hosts.create({
+      apiVersion: 'coppice.dev/v1',
+      kind: 'Host',
+      metadata: { name, labels: labelsOf(name, real) },
+      spec,
+    });
   } catch (error) {
     if (!(error instanceof ApiError) || error.reason !== 'AlreadyExists') throw error;
   }
+}
+
+/** What selectors may ask for from the start, under the names Kubernetes uses. Simulated hosts are Macs. */
+function labelsOf(name: string, real: boolean): Record<string, string> {
+  const architecture = arch() === 'x64' ? 'amd64' : arch();
+  return {
+    'kubernetes.io/hostname': name,
+    'kubernetes.io/os': real ? platform() : 'darwin',
+    'kubernetes.io/arch': real ? architecture : 'arm64',
+  };
 }
 
 function startOne(

@@ -67,7 +67,8 @@ static void run(const struct command *command) {
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, NULL);
-  signal(SIGPIPE, SIG_DFL);
+  /* What started the agent may have ignored some (a shell's background job ignores ^C and ^\\), and ignoring is inherited. */
+  for (int s = 1; s < NSIG; s++) signal(s, SIG_DFL);
   prctl(PR_SET_PDEATHSIG, SIGKILL); /* should the agent crash, nobody could reach the command any more */
   setenv("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", 0);
   setenv("HOME", "/root", 0);

@@ -110,6 +110,8 @@ function closeCode(error: unknown): number {
       return STREAM_CLOSE.noSuchGuest;
     case 'NotRunning':
       return STREAM_CLOSE.notRunning;
+    case 'StreamBroken':
+      return STREAM_CLOSE.broken;
     case 'AgentUnavailable':
       return STREAM_CLOSE.noAgent;
     default:

@@ -14,7 +14,7 @@ export const TICKET_LIFETIME_MS = 10_000;
 /**
  * A stream on one guest. `exec`: channel frames both ways; the nodelet sends the exit Status on channel 3 and closes (code 1000).
  * `logs`: raw bytes from the nodelet in binary messages, then close. A nodelet that cannot serve it closes with 4404 (no such guest),
- * 4409 (not running), 4503 (agent not available) or 4500 (anything else), and a sentence as the reason (at most 120 bytes).
+ * 4409 (not running), 4410 (the guest or its agent went away while it ran), 4503 (agent not available) or 4500 (anything else), and a sentence as the reason (at most 120 bytes).
  */
 export type StreamRequest =
   | {
@@ -26,7 +26,14 @@ export type StreamRequest =
     }
   | { readonly kind: 'logs'; readonly guestID: string; readonly tailLines?: number; readonly follow: boolean };
 
-export const STREAM_CLOSE = { done: 1000, noSuchGuest: 4404, notRunning: 4409, noAgent: 4503, failed: 4500 } as const;
+export const STREAM_CLOSE = {
+  done: 1000,
+  noSuchGuest: 4404,
+  notRunning: 4409,
+  broken: 4410,
+  noAgent: 4503,
+  failed: 4500,
+} as const;
 
 /** The coordination Lease that says whether a host's control socket is up: written by the server on change and every minute. */
 export const HOST_LEASE_NAMESPACE = 'coppice-system';

@@ -50,6 +50,25 @@ describe('streams', () => {
       assert.deepEqual(await closeOf(client), { code: STREAM_CLOSE.failed, reason: 'so it goes' });
     });
 
+    it('loses nothing of what a nodelet says while the client’s handshake is still under way', async () => {
+      const nodelet = await world.connect();
+      for (let round = 0; round < 5; round++) {
+        const client = world.client();
+        const heard: string[] = [];
+        client.on('message', (data) => heard.push(String(data)));
+        const { ticket } = await nodelet.dial();
+        const socket = world.dialBack('mac-1', ticket);
+        await once(socket, 'open');
+        for (let i = 0; i < 500; i++) socket.send(`${i} ${'x'.repeat(200)}`);
+        socket.close(STREAM_CLOSE.done);
+        await closeOf(client);
+        assert.deepEqual(
+          heard.map((text) => Number(text.split(' ')[0])),
+          Array.from({ length: 500 }, (_, i) => i),
+        );
+      }
+    });
+
     it('closes the nodelet’s side when the client breaks off', async () => {
       const nodelet = await world.connect();
       const client = world.client();

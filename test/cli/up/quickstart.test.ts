@@ -7,10 +7,12 @@ import { ApiClient } from '../../../apiserver/client/client.ts';
 import type { ApiRequest } from '../../../apiserver/client/transport.ts';
 import { writeAdminKubeconfig } from '../../../apiserver/pki/admin-kubeconfig.ts';
 import { openHome } from '../../../cli/up/home.ts';
+import { tellLeftBehind } from '../../../cli/up/left-behind.ts';
 import { applyQuickstart, awaitQuickstart, type QuickstartDeps } from '../../../cli/up/quickstart.ts';
 import { Steps } from '../../../cli/up/steps.ts';
 import type { ImageManifest } from '../../../nodelet/images/image-manifest.ts';
 import { ManualClock } from '../../../resources/ambient/manual-clock.ts';
+import { Host } from '../../../resources/kinds/host.ts';
 import { Tenant } from '../../../resources/kinds/tenant.ts';
 import { VM } from '../../../resources/kinds/vm.ts';
 import { setConditions } from '../../../resources/meta/condition.ts';
@@ -165,6 +167,23 @@ describe('the quickstart', () => {
     assert.match(said(), /^✓ VM demo\/hello is Ready /);
   });
 
+  it('is not waited for on a host that this start does not run, which is told', async () => {
+    await applyQuickstart(deps, signal);
+    await test.client
+      .resource<Host>(Host)
+      .create({ apiVersion: 'coppice.dev/v1', kind: 'Host', metadata: { name: 'mac-9' }, spec: {} as Host['spec'] });
+    said();
+    const leftBehind = await tellLeftBehind(test.client, ['mac-1'], deps.steps, signal);
+    assert.match(said(), /^ {2}not run by this start: mac-9\. /);
+    assert.deepEqual(await tellLeftBehind(test.client, ['mac-9'], deps.steps, signal), new Set());
+    assert.equal(said(), '');
+
+    const hello = await vms().get('hello');
+    const bound = new TextEncoder().encode(JSON.stringify({ ...hello, spec: { ...hello.spec, hostName: 'mac-9' } }));
+    const client = new ApiClient(async () => ({ status: 200, headers: {}, body: only(bound) }));
+    assert.equal(await awaitQuickstart({ ...deps, client, leftBehind }, signal), false);
+  });
+
   it('is not waited for any more once it is deleted or shall not run', async () => {
     await applyQuickstart(deps, signal);
     said();
@@ -196,3 +215,7 @@ describe('the quickstart', () => {
     assert.match(said(), /\n {2}not Ready after 120 s: Testing: no host has room\n$/);
   });
 });
+
+async function* only(piece: Uint8Array): AsyncIterable<Uint8Array> {
+  yield piece;
+}

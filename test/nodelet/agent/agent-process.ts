@@ -48,7 +48,9 @@ export class AgentProcess implements AsyncDisposable {
 
   static async start(program: string): Promise<AgentProcess> {
     const dir = await mkdtemp(join(tmpdir(), 'cpa-'));
-    const child = spawn(program, ['--listen', join(dir, 's')], { stdio: ['ignore', 'inherit', 'inherit'] });
+    // As the init of a guest starts it: a shell's background job, which ignores ^C and ^\.
+    const script = 'trap "" INT QUIT; exec "$0" --listen "$1"';
+    const child = spawn('sh', ['-c', script, program, join(dir, 's')], { stdio: ['ignore', 'inherit', 'inherit'] });
     await once(child, 'spawn');
     return new AgentProcess(dir, child);
   }

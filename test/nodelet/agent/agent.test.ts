@@ -75,6 +75,11 @@ describe('the guest agent', function () {
     assert.deepEqual(await (await shell('kill -TERM $$')).exit, { code: 143, signal: 15 });
   });
 
+  it('starts commands with no signal ignored, whatever started the agent ignored', async () => {
+    const run = await shell('grep SigIgn /proc/self/status');
+    assert.match(await text(run.stdout), /^SigIgn:\t0+$/m);
+  });
+
   it('exits 127 and 126 with a sentence for what cannot be run', async () => {
     const missing = await connection.exec({ command: ['no-such-program'], stdin: false }, never);
     assert.match(await text(missing.stderr), /no-such-program: command not found/);

@@ -84,8 +84,16 @@ export class StreamServer implements AsyncDisposable {
   #redeem(ticket: string, socket: WebSocket): void {
     const waiting = this.#waiting.get(ticket);
     this.#waiting.delete(ticket);
-    if (waiting === undefined) socket.close(1008);
-    else waiting(socket);
+    if (waiting === undefined) {
+      socket.close(1008);
+      return;
+    }
+    // As the server does: nothing is read before somebody listens, which lets it flow again.
+    socket.pause();
+    socket.on('newListener', (event) => {
+      if (event === 'message') setImmediate(() => socket.resume());
+    });
+    waiting(socket);
   }
 }
 

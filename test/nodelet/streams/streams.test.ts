@@ -175,7 +175,7 @@ describe('streams of a nodelet', () => {
       const { socket, command } = await scripted();
       const result = received(socket);
       command.break(new DriverError('StreamBroken', 'the guest went away'));
-      assert.equal((await result).code, 4500);
+      assert.equal((await result).code, 4410);
       assert.equal((await result).reason, 'the guest went away');
       assert.equal((await result).status, undefined);
     });
@@ -183,6 +183,7 @@ describe('streams of a nodelet', () => {
     for (const [reason, code] of [
       ['NoSuchGuest', 4404],
       ['NotRunning', 4409],
+      ['StreamBroken', 4410],
       ['AgentUnavailable', 4503],
       ['Failed', 4500],
     ] as const) {

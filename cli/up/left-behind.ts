@@ -1,0 +1,24 @@
+import type { ApiClient } from '../../apiserver/client/client.ts';
+import { Host } from '../../resources/kinds/host.ts';
+import type { Steps } from './steps.ts';
+
+/**
+ * Hosts of the store that this start does not run, as after a start with another driver or fewer simulated hosts; told, as their VMs cannot be
+ * reached.
+ */
+export async function tellLeftBehind(
+  client: ApiClient,
+  running: readonly string[],
+  steps: Steps,
+  signal: AbortSignal,
+): Promise<ReadonlySet<string>> {
+  const { items } = await client.resource<Host>(Host).list({}, signal);
+  const left = items.map((host) => host.metadata.name).filter((name) => !running.includes(name));
+  if (left.length > 0) {
+    const shown = left.length > 3 ? `${left.slice(0, 3).join(', ')} and ${left.length - 3} more` : left.join(', ');
+    steps.say(
+      `  not run by this start: ${shown}. VMs there cannot be reached until they are, or the hosts are deleted`,
+    );
+  }
+  return new Set(left);
+}
