@@ -1,3 +1,4 @@
+import type { AuditSink } from '../../apiserver/admit-request.ts';
 import { tokenHash } from '../../apiserver/auth/authenticate.ts';
 import { type Identity, OPERATOR } from '../../apiserver/auth/identity.ts';
 import { ApiClient } from '../../apiserver/client/client.ts';
@@ -30,6 +31,7 @@ export async function startTestServer(
     readonly store?: Store;
     readonly kinds?: readonly Kind[];
     readonly log?: Logger;
+    readonly audit?: AuditSink;
   } = {},
 ): Promise<TestServer> {
   const store = options.store ?? (await MemoryStore.open({ ids: systemIds }));
@@ -41,6 +43,7 @@ export async function startTestServer(
     ids: systemIds,
     random: () => 0.5,
     log: options.log ?? silentLogger,
+    ...(options.audit === undefined ? {} : { audit: options.audit }),
     platform: { platform: 'linux/amd64', runtime: 'test' },
   });
   for (const kind of options.kinds ?? []) server.registry.add(kind);
