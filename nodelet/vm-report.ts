@@ -28,8 +28,9 @@ type ConditionWish = Omit<Condition, 'lastTransitionTime' | 'observedGeneration'
 
 /**
  * The status of a VM as its nodelet sees it. Until a VM is bound placement writes its status; from the binding on only its nodelet does, so condition
- * Scheduled changes hands too: the nodelet sets it with its first report and restamps it after. Conditions of others are kept. Pure; depends on the time
- * only for conditions that flip, so the same world gives the same status.
+ * Scheduled changes hands too: the nodelet sets it with its first report and restamps it after. While the nodelet is not heard, or its Host is gone, Ready is
+ * host-liveness' to say (HostUnreachable, HostLost, the latter with phase Failed); whatever stands there, the nodelet takes it back by reporting. Conditions
+ * of others are kept. Pure; depends on the time only for conditions that flip, so the same world gives the same status.
  */
 export function vmStatus(report: Report): StatusFields<VM> {
   const { vm, guest, cell, hold, host, nowMs } = report;

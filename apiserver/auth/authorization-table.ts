@@ -69,7 +69,7 @@ export const AUTHORIZATION: AuthorizationTable = {
   'coppice.dev/vms/status': {
     get: EVERYONE,
     update: ['operator', 'host', 'controller:placement'],
-    patch: ['operator', 'host', 'controller:placement'],
+    patch: ['operator', 'host', 'controller:placement', 'controller:host-liveness'],
   },
   'coppice.dev/vms/exec': { create: OPERATOR },
   'coppice.dev/vms/logs': { create: OPERATOR },

@@ -4,13 +4,13 @@ import { type KubeObject, valueAt } from '../../resources/meta/object.ts';
 import type { Target } from '../coppice-command.ts';
 import { type Io, printLine } from '../io.ts';
 import { listAll } from '../list-all.ts';
-import { conditionOf } from '../render/conditions.ts';
 import { renderJson } from '../render/json.ts';
 import { outputOf } from '../render/output.ts';
 import { alignColumns } from '../render/table.ts';
 import { renderYaml } from '../render/yaml.ts';
 import { openSession, type Session } from '../session.ts';
-import { HOSTS, VMS } from '../vm-ref.ts';
+import { HOSTS, POLICIES, TENANTS, VMS } from '../vm-ref.ts';
+import { attentionOf, isReady, type Seen, type Trouble } from './attention.ts';
 
 /** The fleet in a few numbers, and what a person may have to look at. */
 export interface FleetStatus {
@@ -20,7 +20,7 @@ export interface FleetStatus {
   /** Undefined: who asks may not see hosts. */
   readonly hosts: { readonly total: number; readonly ready: number; readonly cordoned: number } | undefined;
   readonly vms: Readonly<Record<string, number>>;
-  readonly attention: readonly { readonly object: string; readonly reason: string; readonly message: string }[];
+  readonly attention: readonly Trouble[];
 }
 
 /** Lines about objects that need a look; the rest is counted. */
@@ -28,16 +28,18 @@ const MAX_ATTENTION = 15;
 
 export async function status(io: Io, target: Target, client: string, flag: string | undefined): Promise<void> {
   await using session = await openSession(io, target);
-  const [answer, hosts, vms] = await Promise.all([
+  const [answer, hosts, vms, tenants, policies] = await Promise.all([
     session.client.json({ method: 'GET', path: '/version', signal: io.signal }),
     visible(session, HOSTS),
     visible(session, VMS),
+    visible(session, TENANTS),
+    visible(session, POLICIES),
   ]);
   const fleet = {
     server: session.connection.server,
     version: String(valueAt(answer, ['gitVersion']) ?? 'unknown'),
     client,
-    ...summarize(hosts, vms ?? []),
+    ...summarize({ hosts, vms: vms ?? [], tenants, policies }, Date.now()),
   };
   const output = outputOf(io, flag);
   if (output === 'json') io.stdout.write(renderJson(fleet));
@@ -56,44 +58,22 @@ async function visible(session: Session, ref: ResourceRef): Promise<KubeObject[]
 }
 
 /** Counts, and everything that is not as it should be. */
-export function summarize(
-  hosts: readonly KubeObject[] | undefined,
-  vms: readonly KubeObject[],
-): Pick<FleetStatus, 'hosts' | 'vms' | 'attention'> {
+export function summarize(seen: Seen, nowMs: number): Pick<FleetStatus, 'hosts' | 'vms' | 'attention'> {
+  const { hosts, vms } = seen;
   const phases: Record<string, number> = {};
   for (const vm of vms) {
     const phase = String(valueAt(vm, ['status', 'phase']) ?? 'Pending');
     phases[phase] = (phases[phase] ?? 0) + 1;
   }
-  const ready = (object: KubeObject) => conditionOf(object, 'Ready')?.status === 'True';
-  // One that is to be off and is not needs a look like one that is to run and does not.
-  const atRest = ['Stopped', 'Paused', 'Pending'];
-  const asleep = (vm: KubeObject) =>
-    (valueAt(vm, ['spec', 'power']) ?? 'Running') !== 'Running' &&
-    atRest.includes(String(valueAt(vm, ['status', 'phase']) ?? 'Pending'));
-  const putBack = (hosts ?? []).filter((host) => conditionOf(host, 'StoreRolledBack')?.status === 'True');
   return {
     hosts: hosts && {
       total: hosts.length,
-      ready: hosts.filter(ready).length,
+      ready: hosts.filter(isReady).length,
       cordoned: hosts.filter((host) => valueAt(host, ['spec', 'cordoned']) === true).length,
     },
     vms: phases,
-    attention: [
-      ...(hosts ?? []).filter((host) => !ready(host)).map((host) => troubleOf(`host/${host.metadata.name}`, host)),
-      ...putBack.map((host) => troubleOf(`host/${host.metadata.name}`, host, 'StoreRolledBack')),
-      ...vms
-        .filter((vm) => !ready(vm) && !asleep(vm))
-        .map((vm) => troubleOf(`vm/${vm.metadata.name} in ${vm.metadata.namespace}`, vm)),
-    ],
+    attention: attentionOf(seen, nowMs),
   };
-}
-
-function troubleOf(object: string, from: KubeObject, about = 'Ready'): FleetStatus['attention'][number] {
-  // Why it has no place says more than that it is not ready.
-  const scheduled = conditionOf(from, 'Scheduled');
-  const told = scheduled?.status === 'False' ? scheduled : conditionOf(from, about);
-  return { object, reason: told?.reason ?? 'Unknown', message: told?.message ?? 'nothing is known of it yet' };
 }
 
 function printFleet(io: Io, fleet: FleetStatus): void {
@@ -111,7 +91,13 @@ function printFleet(io: Io, fleet: FleetStatus): void {
   );
   if (attention.length === 0) return;
   printLine(io, '');
-  const rows = attention.slice(0, MAX_ATTENTION).map(({ object, reason, message }) => [object, reason, message]);
+  const rows = attention
+    .slice(0, MAX_ATTENTION)
+    .map(({ object, reason, message, since }) => [
+      object,
+      reason,
+      since === undefined ? message : `${message} (since ${since})`,
+    ]);
   io.stdout.write(alignColumns(rows));
   if (attention.length > MAX_ATTENTION) printLine(io, `… and ${attention.length - MAX_ATTENTION} more`);
 }

@@ -10,6 +10,13 @@ export const GRACE_MS = 40_000;
 /** The condition that says whether the host's driver works; the nodelet owns it. */
 export const DRIVER_READY = 'DriverReady';
 
+const NODELET_SILENT = 'NodeletSilent';
+
+/** Whether a host was judged silent; not so one that is new and may still be heard. */
+export function isSilent(host: Host): boolean {
+  return findCondition(host, 'Ready')?.reason === NODELET_SILENT;
+}
+
 /** What has been seen of a host's coordination Lease. All instants are on this process's own monotonic clock, so no two clocks are compared. */
 export interface Sighting {
   /** When holder or renewal last changed before our eyes, or when we first looked. */
@@ -58,7 +65,7 @@ function readyCondition(host: Host, verdict: Verdict['is'], lease: CoordinationL
       since === undefined || since === null
         ? 'never heard from its nodelet'
         : `last heard from its nodelet at ${rfc3339(Date.parse(since))}`;
-    return { type, status: 'Unknown', reason: 'NodeletSilent', message: heard };
+    return { type, status: 'Unknown', reason: NODELET_SILENT, message: heard };
   }
   if (verdict === 'unsure') {
     const said = findCondition(host, type);

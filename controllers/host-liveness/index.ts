@@ -1,17 +1,32 @@
 import { CoordinationLease } from '../../resources/kinds/coordination-lease.ts';
 import { Host } from '../../resources/kinds/host.ts';
+import { VM } from '../../resources/kinds/vm.ts';
+import { objectKey } from '../../resources/meta/object.ts';
 import { HOST_LEASE_NAMESPACE, hostLeaseName } from '../../resources/streams/control-messages.ts';
 import type { Change } from '../runtime/cache.ts';
 import { type Duty, type DutyParts, watchCache } from '../runtime/duty.ts';
-import { type HostLivenessDeps, reconcile } from './reconcile.ts';
+import { GRACE_MS, isSilent } from './decide.ts';
+import { reconcile } from './reconcile.ts';
+import { reconcileVM, type VMDeps } from './reconcile-vm.ts';
 import { Sightings } from './sightings.ts';
 
-/** Says of each host whether its nodelet is heard from and whether it takes VMs: owns the conditions Ready and Schedulable. */
+/**
+ * Says of each host whether its nodelet is heard from and whether it takes VMs: owns the conditions Ready and Schedulable. While a host is not heard, or is
+ * gone, it also owns Ready of the VMs bound to it; a nodelet that is back takes that over with its next report. Keys are hosts, and VMs by namespace/name.
+ */
 export function hostLivenessDuty({ client, informers, events, clock, log }: DutyParts): Duty {
   const hosts = informers.of(Host);
+  const vms = informers.of(VM);
   const coordinationLeases = informers.of(CoordinationLease);
-  const deps: HostLivenessDeps = {
+  const vmsByHost = vms.index((vm) => (vm.spec.hostName === undefined ? [] : [vm.spec.hostName]));
+  const unheard = (vm: VM | undefined) => {
+    if (vm?.spec.hostName === undefined) return false;
+    const host = hosts.get(vm.spec.hostName);
+    return host === undefined || isSilent(host);
+  };
+  const deps: VMDeps = {
     client,
+    vms,
     hosts,
     coordinationLeases,
     sightings: new Sightings(clock),
@@ -21,10 +36,29 @@ export function hostLivenessDuty({ client, informers, events, clock, log }: Duty
   };
   return {
     name: 'host-liveness',
-    watches: [watchCache(hosts, ({ key }) => [key]), watchCache(coordinationLeases, hostOf)],
+    watches: [
+      watchCache(hosts, ({ key }) => [key]),
+      watchCache(coordinationLeases, hostOf),
+      watchCache(hosts, ({ key, before, after }) =>
+        standingOf(before) === standingOf(after) || standingOf(after) === 'there'
+          ? []
+          : vmsByHost.get(key).map((vm) => objectKey(vm.metadata)),
+      ),
+      watchCache(vms, ({ key, before, after }) =>
+        unheard(after) && before?.metadata.generation !== after?.metadata.generation ? [key] : [],
+      ),
+      // Its nodelet may have written this, being back before its heartbeat is: it gets the time that a host does.
+      watchCache(vms, ({ key, after }) => (unheard(after) ? [key] : []), GRACE_MS),
+    ],
     workers: 4,
-    reconcile: (key, signal) => reconcile(key, deps, signal),
+    reconcile: (key, signal) => (key.includes('/') ? reconcileVM(key, deps, signal) : reconcile(key, deps, signal)),
   };
+}
+
+/** As far as it matters to the VMs of a host. */
+function standingOf(host: Host | undefined): 'gone' | 'silent' | 'there' {
+  if (host === undefined) return 'gone';
+  return isSilent(host) ? 'silent' : 'there';
 }
 
 const PREFIX = hostLeaseName('');

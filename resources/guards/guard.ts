@@ -46,6 +46,7 @@ export interface Guard<T extends KubeObject = KubeObject> {
 export const fence = {
   tenant: (namespace: string) => `fence/tenant/${namespace}`,
   host: (name: string) => `fence/host/${name}`,
+  image: (name: string) => `fence/image/${name}`,
   unique: (what: string) => `fence/unique/${what}`,
   policy: 'fence/policy',
 } as const;

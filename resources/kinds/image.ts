@@ -1,5 +1,6 @@
 import { Type } from 'typebox';
 import { immutable } from '../guards/immutable.ts';
+import { imageInUse } from '../guards/in-use.ts';
 import { defineCoppiceKind, type ObjectOf } from '../meta/define-kind.ts';
 import { conditions, oneOf, quantity } from '../meta/schema.ts';
 
@@ -69,6 +70,6 @@ export const Image = defineCoppiceKind({
     { name: 'Digest', type: 'string', jsonPath: '.status.digest', priority: 1 },
     { name: 'Display Name', type: 'string', jsonPath: '.spec.displayName', priority: 1 },
   ],
-  rules: { guards: [immutable('spec.guestOS')] },
+  rules: { guards: [immutable('spec.guestOS'), imageInUse] },
 });
 export type Image = ObjectOf<typeof spec, typeof status>;

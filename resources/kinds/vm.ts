@@ -1,6 +1,7 @@
 import { Type } from 'typebox';
 import { hostRoom } from '../guards/host-guard.ts';
 import { immutable } from '../guards/immutable.ts';
+import { imageUse } from '../guards/in-use.ts';
 import { livingTenant, vmQuota } from '../guards/tenant-guard.ts';
 import { admitVM, knownSize } from '../guards/vm-admission.ts';
 import { defineCoppiceKind, type ObjectOf } from '../meta/define-kind.ts';
@@ -150,7 +151,7 @@ export const VM = defineCoppiceKind({
   nameRule: 'label',
   rules: {
     admit: admitVM,
-    guards: [livingTenant, knownSize, immutable('spec.image', 'spec.size', 'spec.class'), vmQuota, hostRoom],
+    guards: [livingTenant, knownSize, immutable('spec.image', 'spec.size', 'spec.class'), vmQuota, imageUse, hostRoom],
   },
 });
 export type VM = ObjectOf<typeof spec, typeof status>;

@@ -32,6 +32,7 @@ export const FAKE_RESOURCES: readonly FakeResource[] = [
   plain('tenants', 'Tenant', false, ['tn'], 'coppice.dev'),
   plain('hosts', 'Host', false, ['mac'], 'coppice.dev'),
   plain('images', 'Image', false, ['img'], 'coppice.dev'),
+  plain('policies', 'Policy', false, [], 'coppice.dev'),
   plain('vms', 'VM', true, ['vm'], 'coppice.dev'),
   plain('leases', 'Lease', true, ['ls'], 'coppice.dev'),
   plain('leases', 'Lease', true, [], 'coordination.k8s.io'),

@@ -76,6 +76,19 @@ describe('vm report', () => {
     assert.equal(ready.reason, 'Running');
   });
 
+  it('takes Ready and the phase back from whoever spoke for it while it was not heard', () => {
+    const was = {
+      type: 'Ready',
+      status: 'Unknown',
+      reason: 'HostUnreachable',
+      message: 'm',
+      lastTransitionTime: EPOCH_START,
+    } as const;
+    const { status, ready } = report(aGuest({}), { status: { phase: 'Failed', conditions: [was] } });
+    assert.deepEqual([status.phase, ready.status, ready.reason], ['Running', 'True', 'Running']);
+    assert.notEqual(ready.lastTransitionTime, EPOCH_START);
+  });
+
   it('calls a guest gone that its status told of', () => {
     const guest = { id: 'g', power: 'Running', epoch: 1 } as const;
     const { status } = report(undefined, { status: { guest } });

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { DriverError } from '../../nodelet/drivers/driver.ts';
-import { findCondition } from '../../resources/meta/condition.ts';
+import type { VM } from '../../resources/kinds/vm.ts';
+import { findCondition, setConditions } from '../../resources/meta/condition.ts';
 import { NodeletWorld } from './nodelet-world.ts';
 
 describe('nodelet: a VM', () => {
@@ -34,6 +35,25 @@ describe('nodelet: a VM', () => {
     await world.quiet();
     assert.deepEqual(world.api.writes.slice(before), []);
   });
+
+  it('is told of again by its own nodelet after others spoke for it: at once, or when the nodelet is back', async () => {
+    await world.running('a');
+    spokenFor('Unknown', 'HostUnreachable', 'Running');
+    assert.equal((await world.untilReady('a')).status?.phase, 'Running');
+    await world.stop();
+    spokenFor('False', 'HostLost', 'Failed');
+    await world.start();
+    assert.equal((await world.untilReady('a')).status?.phase, 'Running');
+  });
+
+  function spokenFor(status: 'Unknown' | 'False', reason: string, phase: 'Running' | 'Failed'): void {
+    world.api.change('vms', 'demo/a', (object) => {
+      const vm = object as VM;
+      const conditions = setConditions(vm, world.clock.now(), [{ type: 'Ready', status, reason, message: 'm' }]);
+      return { ...vm, status: { ...vm.status, phase, conditions } };
+    });
+    assert.equal(world.isReady('a'), false);
+  }
 
   it('takes few writes to become Ready', async () => {
     await world.running('a');

@@ -228,6 +228,15 @@ describe('what identities may do', () => {
     }
   });
 
+  it('lets placement and host-liveness write what a VM is beside its nodelet, and no other duty', async () => {
+    for (const duty of ['tenant', 'image', 'host-liveness', 'placement', 'vm-lifecycle', 'garbage']) {
+      const answer = await ask(controllerIdentity(duty), 'PATCH', `${VMS}/on-1/status`, { status: {} }, MERGE);
+      assert.equal(answer.status, ['placement', 'host-liveness'].includes(duty) ? 200 : 403, duty);
+    }
+    const spec = await ask(controllerIdentity('host-liveness'), 'PATCH', `${VMS}/on-1`, { spec: {} }, MERGE);
+    assert.equal(spec.status, 403);
+  });
+
   it('lets placement bind a VM, and no other duty', async () => {
     const bind = { spec: { hostName: 'mac-2', epoch: 1 } };
     assert.equal((await ask(controllerIdentity('vm-lifecycle'), 'PATCH', `${VMS}/nowhere`, bind, MERGE)).status, 403);

@@ -47,7 +47,9 @@ describe('the vm-lifecycle duty', () => {
     await fleet.clock.advance(60_000);
     await quiesce();
     assert.notEqual(fleet.vm('bound'), undefined);
-    await fleet.resource<Host>(Host).delete('mac-1');
+    const hosts = fleet.resource<Host>(Host);
+    await hosts.patch('mac-1', { status: { conditions: [] } }, { subresource: 'status' });
+    await hosts.delete('mac-1');
     await fleet.eventually('released with its host', () => fleet.vm('bound') === undefined);
   });
 });

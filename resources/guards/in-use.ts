@@ -1,0 +1,71 @@
+import type { Host } from '../kinds/host.ts';
+import type { Image } from '../kinds/image.ts';
+import type { VM } from '../kinds/vm.ts';
+import { isTrue } from '../meta/condition.ts';
+import type { KubeObject } from '../meta/object.ts';
+import { type Change, fence, type Guard, NO_FENCES } from './guard.ts';
+import { VMS } from './refs.ts';
+import { guestIsGone } from './shares.ts';
+import type { WorldView } from './world.ts';
+
+const NAMES_SHOWN = 3;
+
+/** A Host that is Ready stays while VMs are bound to it; deleting one that is not is how a dead host is given up. */
+export const hostInUse: Guard<Host> = {
+  name: 'host-in-use',
+  fences: (change) => (ends(change) ? { bump: [fence.host(nameOf(change))], compare: [] } : NO_FENCES),
+  judge(change, world) {
+    if (!ends(change) || change.before === undefined || !isTrue(change.before, 'Ready')) return undefined;
+    const bound = users(world, (vm) => vm.spec.hostName === nameOf(change));
+    if (bound.length === 0) return undefined;
+    const message = `${count(bound)} bound to it (${listed(bound)}); delete them first, or stop its nodelet`;
+    return { answer: 'Forbidden', cause: 'HostInUse', message };
+  },
+};
+
+/** An Image stays while guests of it may be left: a VM that is started again needs it. */
+export const imageInUse: Guard<Image> = {
+  name: 'image-in-use',
+  fences: (change) => (ends(change) ? { bump: [fence.image(nameOf(change))], compare: [] } : NO_FENCES),
+  judge(change, world) {
+    if (!ends(change)) return undefined;
+    const using = users(world, (vm) => vm.spec.image === nameOf(change) && vm.spec.resolved !== undefined);
+    if (using.length === 0) return undefined;
+    const message = `${count(using)} made from it (${listed(using)}); delete them first`;
+    return { answer: 'Forbidden', cause: 'ImageInUse', message };
+  },
+};
+
+/** A VM that is admitted comes to use its image, so the image may not go at the same moment. */
+export const imageUse: Guard<VM> = {
+  name: 'image-use',
+  fences({ before, after }) {
+    const admitted = before?.spec.resolved === undefined && after?.spec.resolved !== undefined;
+    return admitted ? { bump: [fence.image(after.spec.image)], compare: [] } : NO_FENCES;
+  },
+  judge: () => undefined,
+};
+
+/** Whether the object is deleted by the change, or begins to be. */
+function ends({ before, after }: Change): boolean {
+  if (before === undefined || before.metadata.deletionTimestamp !== undefined) return false;
+  return after === undefined || after.metadata.deletionTimestamp !== undefined;
+}
+
+function nameOf({ before, after }: Change): string {
+  return (before ?? after)?.metadata.name ?? '';
+}
+
+function users(world: WorldView, uses: (vm: VM) => boolean): readonly VM[] {
+  const gone = (vm: VM) => guestIsGone(vm) && vm.metadata.deletionTimestamp !== undefined;
+  return [...world.list(VMS)].filter((vm) => uses(vm) && !gone(vm));
+}
+
+function count(vms: readonly KubeObject[]): string {
+  return vms.length === 1 ? '1 VM is' : `${vms.length} VMs are`;
+}
+
+function listed(vms: readonly KubeObject[]): string {
+  const names = vms.map(({ metadata }) => `${metadata.namespace}/${metadata.name}`).sort();
+  return [...names.slice(0, NAMES_SHOWN), ...(names.length > NAMES_SHOWN ? ['…'] : [])].join(', ');
+}

@@ -1,0 +1,119 @@
+import assert from 'node:assert/strict';
+import type { Refusal } from '../../../resources/guards/guard.ts';
+import { hostInUse, imageInUse, imageUse } from '../../../resources/guards/in-use.ts';
+import { VMS } from '../../../resources/guards/refs.ts';
+import { World } from '../../../resources/guards/world.ts';
+import { Host } from '../../../resources/kinds/host.ts';
+import { Image } from '../../../resources/kinds/image.ts';
+import { VM } from '../../../resources/kinds/vm.ts';
+import { objectKey } from '../../../resources/meta/object.ts';
+import { aHost, anImage, aVM, EPOCH_START } from '../../harness/builders.ts';
+
+const NO_FENCE = { bump: [], compare: [] };
+
+function aWorld(...vms: readonly VM[]): World {
+  const world = new World();
+  for (const vm of vms) world.set(VMS, objectKey(vm.metadata), vm, 1);
+  return world;
+}
+
+function bound(name: string, status?: VM['status']): VM {
+  return aVM({ name, spec: { hostName: 'mac-1', epoch: 1 }, ...(status === undefined ? {} : { status }) });
+}
+
+function deleted<T extends { metadata: object }>(object: T): T {
+  return { ...object, metadata: { ...object.metadata, deletionTimestamp: EPOCH_START } };
+}
+
+function waiting(name: string): VM {
+  const vm = aVM({ name });
+  const { resolved: _, ...spec } = vm.spec;
+  return { ...vm, spec };
+}
+
+const told = (refusal: Refusal | undefined) =>
+  refusal && (refusal.answer === 'Forbidden' ? `${refusal.cause}: ${refusal.message}` : refusal.answer);
+
+const GONE = { guest: { id: 'g', power: 'Gone', epoch: 1 } } as const;
+
+describe('a Host that is deleted', () => {
+  const refused = (host: Host, ...vms: readonly VM[]) =>
+    told(hostInUse.judge({ before: host, after: undefined }, aWorld(...vms)));
+
+  it('stays while it is Ready and VMs are bound to it, which are named', () => {
+    const way = 'delete them first, or stop its nodelet';
+    assert.equal(refused(aHost(), bound('a')), `HostInUse: 1 VM is bound to it (red/a); ${way}`);
+    assert.equal(
+      refused(aHost(), ...['d', 'c', 'b', 'a'].map((name) => bound(name))),
+      `HostInUse: 4 VMs are bound to it (red/a, red/b, red/c, …); ${way}`,
+    );
+    assert.match(refused(aHost(), deleted(bound('a'))) ?? '', /^HostInUse/);
+    assert.match(refused(aHost(), bound('a', GONE)) ?? '', /^HostInUse/);
+  });
+
+  it('may go when it is not Ready: so a dead host is given up', () => {
+    assert.equal(refused(aHost({ ready: false }), bound('a')), undefined);
+  });
+
+  it('may go when no VM of it is left', () => {
+    assert.equal(refused(aHost()), undefined);
+    assert.equal(refused(aHost({ name: 'mac-2' }), bound('a')), undefined);
+    assert.equal(refused(aHost(), deleted(bound('a', GONE))), undefined);
+  });
+
+  it('is judged when the deletion begins, not again when a finalizer is taken off, nor for any other write', () => {
+    const world = aWorld(bound('a'));
+    const host = aHost();
+    assert.match(told(hostInUse.judge({ before: host, after: deleted(host) }, world)) ?? '', /^HostInUse/);
+    assert.equal(hostInUse.judge({ before: deleted(host), after: undefined }, world), undefined);
+    assert.equal(hostInUse.judge({ before: host, after: aHost({ cordoned: true }) }, world), undefined);
+    assert.equal(hostInUse.judge({ before: undefined, after: host }, world), undefined);
+  });
+
+  it('holds off bindings to it meanwhile', () => {
+    const host = aHost();
+    for (const after of [undefined, deleted(host)]) {
+      assert.deepEqual(hostInUse.fences({ before: host, after }, aWorld()).bump, ['fence/host/mac-1']);
+    }
+    assert.deepEqual(hostInUse.fences({ before: host, after: aHost({ cordoned: true }) }, aWorld()), NO_FENCE);
+  });
+});
+
+describe('an Image that is deleted', () => {
+  const refused = (image: Image, ...vms: readonly VM[]) =>
+    told(imageInUse.judge({ before: image, after: undefined }, aWorld(...vms)));
+
+  it('stays while admitted VMs use it, of which three are named', () => {
+    assert.equal(refused(anImage(), aVM({ name: 'a' })), 'ImageInUse: 1 VM is made from it (red/a); delete them first');
+    assert.equal(
+      refused(anImage(), ...['d', 'c', 'b', 'a'].map((name) => aVM({ name }))),
+      'ImageInUse: 4 VMs are made from it (red/a, red/b, red/c, …); delete them first',
+    );
+    assert.match(refused(anImage(), deleted(aVM())) ?? '', /^ImageInUse/);
+  });
+
+  it('may go when none does: none there, gone, not admitted, or of another image', () => {
+    assert.equal(refused(anImage()), undefined);
+    assert.equal(refused(anImage(), deleted(aVM({ status: GONE }))), undefined);
+    assert.equal(refused(anImage(), waiting('a')), undefined);
+    assert.equal(refused(anImage({ name: 'other' }), aVM()), undefined);
+  });
+
+  it('and the admission of a VM from it hold each other off', () => {
+    const world = aWorld();
+    const fences = ['fence/image/tiny'];
+    assert.deepEqual(imageInUse.fences({ before: anImage(), after: undefined }, world).bump, fences);
+    assert.deepEqual(imageUse.fences({ before: undefined, after: aVM() }, world).bump, fences);
+    assert.deepEqual(imageUse.fences({ before: waiting('a'), after: aVM({ name: 'a' }) }, world).bump, fences);
+    assert.deepEqual(imageUse.fences({ before: aVM(), after: aVM() }, world), NO_FENCE);
+    assert.deepEqual(imageUse.fences({ before: undefined, after: waiting('a') }, world), NO_FENCE);
+  });
+});
+
+describe('what is in use', () => {
+  it('is guarded by the kinds themselves', () => {
+    assert.ok(Host.rules.guards?.includes(hostInUse));
+    assert.ok(Image.rules.guards?.includes(imageInUse));
+    assert.ok(VM.rules.guards?.includes(imageUse));
+  });
+});
