@@ -18,7 +18,7 @@ export const hostInUse: Guard<Host> = {
     if (!ends(change) || change.before === undefined || !isTrue(change.before, 'Ready')) return undefined;
     const bound = users(world, (vm) => vm.spec.hostName === nameOf(change));
     if (bound.length === 0) return undefined;
-    const message = `${count(bound)} bound to it (${listed(bound)}); delete them first, or stop its nodelet`;
+    const message = `${count(bound)} bound to it (${listed(bound)}); ${removal(bound)}, or stop its nodelet`;
     return { answer: 'Forbidden', cause: 'HostInUse', message };
   },
 };
@@ -31,7 +31,7 @@ export const imageInUse: Guard<Image> = {
     if (!ends(change)) return undefined;
     const using = users(world, (vm) => vm.spec.image === nameOf(change) && vm.spec.resolved !== undefined);
     if (using.length === 0) return undefined;
-    const message = `${count(using)} made from it (${listed(using)}); delete them first`;
+    const message = `${count(using)} made from it (${listed(using)}); ${removal(using)}`;
     return { answer: 'Forbidden', cause: 'ImageInUse', message };
   },
 };
@@ -63,6 +63,10 @@ function users(world: WorldView, uses: (vm: VM) => boolean): readonly VM[] {
 
 function count(vms: readonly KubeObject[]): string {
   return vms.length === 1 ? '1 VM is' : `${vms.length} VMs are`;
+}
+
+function removal(vms: readonly KubeObject[]): string {
+  return `delete ${vms.length === 1 ? 'it' : 'them'} first`;
 }
 
 function listed(vms: readonly KubeObject[]): string {

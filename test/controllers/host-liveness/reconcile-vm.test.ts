@@ -150,8 +150,8 @@ describe('the VMs of a host that is gone', () => {
     );
 
     await hosts.delete('mac-1');
-    await fleet.eventually('let go', () => fleet.vm('a') === undefined);
-    await fleet.eventually('lost', () => ready(fleet, 'b') === 'Failed False HostLost');
+    await quiesce();
+    assert.deepEqual([fleet.vm('a'), ready(fleet, 'b')], [undefined, 'Failed False HostLost']);
     const writes = countWrites(fleet);
     for (let minute = 0; minute < 3; minute++) await later(fleet, 60_000);
     assert.deepEqual(writes, []);

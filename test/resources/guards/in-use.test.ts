@@ -41,11 +41,13 @@ describe('a Host that is deleted', () => {
     told(hostInUse.judge({ before: host, after: undefined }, aWorld(...vms)));
 
   it('stays while it is Ready and VMs are bound to it, which are named', () => {
-    const way = 'delete them first, or stop its nodelet';
-    assert.equal(refused(aHost(), bound('a')), `HostInUse: 1 VM is bound to it (red/a); ${way}`);
+    assert.equal(
+      refused(aHost(), bound('a')),
+      'HostInUse: 1 VM is bound to it (red/a); delete it first, or stop its nodelet',
+    );
     assert.equal(
       refused(aHost(), ...['d', 'c', 'b', 'a'].map((name) => bound(name))),
-      `HostInUse: 4 VMs are bound to it (red/a, red/b, red/c, …); ${way}`,
+      'HostInUse: 4 VMs are bound to it (red/a, red/b, red/c, …); delete them first, or stop its nodelet',
     );
     assert.match(refused(aHost(), deleted(bound('a'))) ?? '', /^HostInUse/);
     assert.match(refused(aHost(), bound('a', GONE)) ?? '', /^HostInUse/);
@@ -84,7 +86,7 @@ describe('an Image that is deleted', () => {
     told(imageInUse.judge({ before: image, after: undefined }, aWorld(...vms)));
 
   it('stays while admitted VMs use it, of which three are named', () => {
-    assert.equal(refused(anImage(), aVM({ name: 'a' })), 'ImageInUse: 1 VM is made from it (red/a); delete them first');
+    assert.equal(refused(anImage(), aVM({ name: 'a' })), 'ImageInUse: 1 VM is made from it (red/a); delete it first');
     assert.equal(
       refused(anImage(), ...['d', 'c', 'b', 'a'].map((name) => aVM({ name }))),
       'ImageInUse: 4 VMs are made from it (red/a, red/b, red/c, …); delete them first',
