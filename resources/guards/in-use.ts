@@ -4,7 +4,7 @@ import type { VM } from '../kinds/vm.ts';
 import { isTrue } from '../meta/condition.ts';
 import type { KubeObject } from '../meta/object.ts';
 import { type Change, fence, type Guard, NO_FENCES } from './guard.ts';
-import { VMS } from './refs.ts';
+import { TENANTS, VMS } from './refs.ts';
 import { guestIsGone } from './shares.ts';
 import type { WorldView } from './world.ts';
 
@@ -23,13 +23,17 @@ export const hostInUse: Guard<Host> = {
   },
 };
 
-/** An Image stays while guests of it may be left: a VM that is started again needs it. */
+/**
+ * An Image stays while VMs of it stay: one that is started again needs it. Those that are on their way out do not, nor those of a tenant that is, so
+ * that all of a manifest can be deleted at once.
+ */
 export const imageInUse: Guard<Image> = {
   name: 'image-in-use',
   fences: (change) => (ends(change) ? { bump: [fence.image(nameOf(change))], compare: [] } : NO_FENCES),
   judge(change, world) {
     if (!ends(change)) return undefined;
-    const using = users(world, (vm) => vm.spec.image === nameOf(change) && vm.spec.resolved !== undefined);
+    const stays = (vm: VM) => vm.metadata.deletionTimestamp === undefined && !tenantEnds(vm, world);
+    const using = users(world, (vm) => vm.spec.image === nameOf(change) && vm.spec.resolved !== undefined && stays(vm));
     if (using.length === 0) return undefined;
     const message = `${count(using)} made from it (${listed(using)}); ${removal(using)}`;
     return { answer: 'Forbidden', cause: 'ImageInUse', message };
@@ -45,6 +49,10 @@ export const imageUse: Guard<VM> = {
   },
   judge: () => undefined,
 };
+
+function tenantEnds(vm: VM, world: WorldView): boolean {
+  return world.get(TENANTS, undefined, vm.metadata.namespace ?? '')?.metadata.deletionTimestamp !== undefined;
+}
 
 /** Whether the object is deleted by the change, or begins to be. */
 function ends({ before, after }: Change): boolean {

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import type { Refusal } from '../../../resources/guards/guard.ts';
 import { hostInUse, imageInUse, imageUse } from '../../../resources/guards/in-use.ts';
-import { VMS } from '../../../resources/guards/refs.ts';
+import { TENANTS, VMS } from '../../../resources/guards/refs.ts';
 import { World } from '../../../resources/guards/world.ts';
 import { Host } from '../../../resources/kinds/host.ts';
 import { Image } from '../../../resources/kinds/image.ts';
 import { VM } from '../../../resources/kinds/vm.ts';
 import { objectKey } from '../../../resources/meta/object.ts';
-import { aHost, anImage, aVM, EPOCH_START } from '../../harness/builders.ts';
+import { aHost, anImage, aTenant, aVM, EPOCH_START } from '../../harness/builders.ts';
 
 const NO_FENCE = { bump: [], compare: [] };
 
@@ -91,14 +91,25 @@ describe('an Image that is deleted', () => {
       refused(anImage(), ...['d', 'c', 'b', 'a'].map((name) => aVM({ name }))),
       'ImageInUse: 4 VMs are made from it (red/a, red/b, red/c, …); delete them first',
     );
-    assert.match(refused(anImage(), deleted(aVM())) ?? '', /^ImageInUse/);
+    assert.match(refused(anImage(), deleted(aVM()), aVM({ name: 'b' })) ?? '', /^ImageInUse: 1 VM /);
   });
 
-  it('may go when none does: none there, gone, not admitted, or of another image', () => {
+  it('may go when none does: none there, on its way out, gone, not admitted, or of another image', () => {
     assert.equal(refused(anImage()), undefined);
+    assert.equal(refused(anImage(), deleted(aVM())), undefined);
     assert.equal(refused(anImage(), deleted(aVM({ status: GONE }))), undefined);
     assert.equal(refused(anImage(), waiting('a')), undefined);
     assert.equal(refused(anImage({ name: 'other' }), aVM()), undefined);
+  });
+
+  it('may go when the tenant of its VMs is on its way out', () => {
+    const world = aWorld(aVM());
+    const tenant = aTenant('red');
+    world.set(TENANTS, 'red', tenant, 1);
+    const change = { before: anImage(), after: undefined };
+    assert.match(told(imageInUse.judge(change, world)) ?? '', /^ImageInUse/);
+    world.set(TENANTS, 'red', deleted(tenant), 2);
+    assert.equal(imageInUse.judge(change, world), undefined);
   });
 
   it('and the admission of a VM from it hold each other off', () => {
