@@ -87,7 +87,7 @@ export interface ObservedGuest {
   readonly id: string;
   readonly label: string;
   readonly power: GuestPower;
-  /** Whether the guest agent has answered since this start; undefined = the image has none. */
+  /** Whether the guest agent has answered since this start and has not fallen silent; undefined = the image has none. */
   readonly agentReady: boolean | undefined;
   readonly guestOS: 'macos' | 'linux';
   readonly vcpus: number;

@@ -57,6 +57,7 @@ const ID = /^[a-z0-9][a-z0-9-]{0,62}$/;
 const UNFINISHED = /\.(creating|removing)$/;
 /** How long opening waits for the monitors of adopted guests: until then all that is known of them is that they run. */
 const ADOPT_MS = 2000;
+const EXEC_MS = 15_000;
 
 /** Guests in QEMU, one process each, that go on without this one. */
 export class QemuDriver implements Driver {
@@ -191,7 +192,7 @@ export class QemuDriver implements Driver {
     const { power, label, agentReady } = guest.observe();
     if (power !== 'Running') throw new DriverError('NotRunning', `guest ${label} is ${power}`);
     const agent = guest.process?.agent;
-    if (agent !== undefined) return await agent.exec(request, signal);
+    if (agent !== undefined) return await this.#begun(label, (s) => agent.exec(request, s), signal);
     const why = agentReady === undefined ? 'its image has no guest agent' : 'its guest agent does not answer';
     throw new DriverError('AgentUnavailable', `guest ${label}: ${why}`);
   }
@@ -214,6 +215,20 @@ export class QemuDriver implements Driver {
     this.#feed.close();
     await this.#care;
     await Promise.all([...this.#guests.values()].map((guest) => guest.detach()));
+  }
+
+  /** A guest that hangs starts no command: who waits for one is told so. The signal handed on stays the command's own once it runs. */
+  async #begun<T>(label: string, begin: (signal: AbortSignal) => Promise<T>, signal: AbortSignal): Promise<T> {
+    const late = new AbortController();
+    const cancel = this.#options.clock.after(EXEC_MS, () => {
+      const why = `its guest agent began no command within ${EXEC_MS / 1000} s`;
+      late.abort(new DriverError('AgentUnavailable', `guest ${label}: ${why}`));
+    });
+    try {
+      return await begin(AbortSignal.any([signal, late.signal]));
+    } finally {
+      cancel();
+    }
   }
 
   #find(id: string): QemuGuest {
