@@ -103,7 +103,10 @@ export interface ObservedGuest {
   /** A sentence for people, with the last words of the console or the hypervisor. */
   readonly message?: string;
   /** Something wrong with a running guest. */
-  readonly problem?: { readonly reason: 'DiskFull' | 'ImageCorrupt' | 'AgentLost'; readonly message: string };
+  readonly problem?: {
+    readonly reason: 'DiskFull' | 'ImageCorrupt' | 'AgentLost' | 'FolderLost';
+    readonly message: string;
+  };
 }
 
 export interface ExecRequest {

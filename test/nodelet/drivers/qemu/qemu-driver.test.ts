@@ -133,6 +133,29 @@ describe('guests in QEMU', function () {
     }
   });
 
+  it('finds what runs of a guest whose folder was deleted while nobody looked, and ends it only when it is removed', async () => {
+    await create({ label: 'demo/a,b' });
+    await driver.start('g1', signal);
+    const pid = (await host.pid('g1')) ?? assert.fail('it has no process');
+    await driver[Symbol.asyncDispose]();
+    await rm(folder(), { recursive: true });
+    const { find } = procProcesses('/proc');
+    try {
+      driver = await host.open({ accelerator: 'tcg' });
+      const { label, power, memoryBytes, vcpus, problem } = await seen();
+      assert.deepEqual([label, power, memoryBytes, vcpus], ['demo/a,b', 'Running', 128 * MIB, 1]);
+      assert.equal(problem?.reason, 'FolderLost');
+      await assert.rejects(create(), { message: /only removing it ends it/ });
+      await assert.rejects(driver.stop('g1', { graceMs: 0 }, signal), { message: /only removing it ends it/ });
+      assert.notEqual(await find(pid), undefined);
+      await driver.remove('g1', signal);
+      assert.equal(await find(pid), undefined);
+      assert.deepEqual(await driver.list(signal), []);
+    } finally {
+      if ((await find(pid))?.argv.includes(folder())) process.kill(pid, 'SIGKILL');
+    }
+  });
+
   it('gives a guest a disk, asks it to shut down before it ends it, keeps disk and console, and tells a reboot by the guest', async () => {
     await create({ diskBytes: 64 * MIB });
     await driver.start('g1', signal);
