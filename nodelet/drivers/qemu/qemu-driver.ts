@@ -32,7 +32,7 @@ import { findQemu, type QemuArchitecture, type QemuInstallation } from './instal
 import { type Accelerator, type AcceleratorOption, chooseAccelerator } from './probe.ts';
 import { type GuestHost, QemuGuest } from './qemu-guest.ts';
 import { runTool } from './run-tool.ts';
-import { endStray, isThere, type StrayProcess, straysBelow } from './stray-processes.ts';
+import { StrayGuests } from './stray-guests.ts';
 
 export interface QemuDriverOptions {
   /** Absolute. Guests are kept in `guests/` below it, the accelerator probe's answer beside them. */
@@ -59,8 +59,6 @@ const UNFINISHED = /\.(creating|removing)$/;
 /** How long opening waits for the monitors of adopted guests: until then all that is known of them is that they run. */
 const ADOPT_MS = 2000;
 const EXEC_MS = 15_000;
-/** How often processes without a folder are looked for. */
-const SEEK_MS = 60_000;
 
 /** Guests in QEMU, one process each, that go on without this one. */
 export class QemuDriver implements Driver {
@@ -70,9 +68,7 @@ export class QemuDriver implements Driver {
   readonly #qemu: QemuInstallation;
   readonly #accelerator: Accelerator;
   readonly #guests = new Map<string, QemuGuest>();
-  /** What runs of guests whose folders are gone, or cannot be read. */
-  readonly #strays = new Map<string, StrayProcess>();
-  #straysSoughtAt = Number.NEGATIVE_INFINITY;
+  readonly #strays: StrayGuests;
   readonly #images: ImageFolders;
   /** Held while folders and `#guests` are brought in line, so that a scan does not take in a guest that is just being made or removed. */
   readonly #folders = new Semaphore(1);
@@ -109,6 +105,7 @@ export class QemuDriver implements Driver {
       connectAgent: (socketPath, signal) => connectAgent({ socketPath, clock, ids }, signal),
       changed: (id) => this.#feed.emit(id),
     };
+    this.#strays = new StrayGuests(join(options.root, 'guests'), this.#guestHost);
   }
 
   /** Finds QEMU and what it can do here, and adopts the guests that run. Throws, saying what to install, when there is no QEMU. */
@@ -131,8 +128,7 @@ export class QemuDriver implements Driver {
 
   async list(signal: AbortSignal): Promise<readonly ObservedGuest[]> {
     await this.#scan(signal);
-    const strays = [...this.#strays.values()].map((stray) => stray.guest);
-    return [...[...this.#guests.values()].map((guest) => guest.observe()), ...strays];
+    return [...[...this.#guests.values()].map((guest) => guest.observe()), ...this.#strays.list()];
   }
 
   changes(signal: AbortSignal): AsyncIterable<string> {
@@ -150,7 +146,7 @@ export class QemuDriver implements Driver {
       await present.keepEpoch(spec.epoch);
       return;
     }
-    this.#refuseStray(spec.id);
+    this.#strays.refuse(spec.id);
     if (spec.guestOS !== 'linux')
       throw new DriverError('Unsupported', `QEMU here runs linux guests, not ${spec.guestOS}`);
     const image = await this.#images.open(spec.image, signal);
@@ -188,7 +184,7 @@ export class QemuDriver implements Driver {
 
   async remove(id: string, signal: AbortSignal): Promise<void> {
     const guest = this.#guests.get(id);
-    if (guest === undefined) return await this.#removeStray(id, signal);
+    if (guest === undefined) return await this.#strays.remove(id, signal);
     await guest.stop(0, signal);
     using _ = await this.#folders.acquire(signal);
     await guest.delete();
@@ -241,7 +237,7 @@ export class QemuDriver implements Driver {
 
   #find(id: string): QemuGuest {
     const guest = this.#guests.get(id);
-    if (guest === undefined) this.#refuseStray(id);
+    if (guest === undefined) this.#strays.refuse(id);
     if (guest === undefined) throw new DriverError('NoSuchGuest', `there is no guest ${id} on this host`);
     return guest;
   }
@@ -250,7 +246,7 @@ export class QemuDriver implements Driver {
   #refuseTooMuch(spec: GuestSpec): void {
     let taken = 0;
     for (const guest of this.#guests.values()) if (guest.process !== undefined) taken += guest.spec.memoryBytes;
-    for (const { guest } of this.#strays.values()) taken += guest.memoryBytes;
+    for (const guest of this.#strays.list()) taken += guest.memoryBytes;
     const { memoryBytes } = this.#capacity;
     if (taken + spec.memoryBytes <= memoryBytes) return;
     const free = memoryBytes - taken;
@@ -320,44 +316,7 @@ export class QemuDriver implements Driver {
       this.#guests.delete(id);
       this.#feed.emit(id);
     }
-    await this.#scanStrays(dir);
-  }
-
-  /** Looks for processes without a folder: seldom, and never to end them. */
-  async #scanStrays(dir: string): Promise<void> {
-    const { clock, processes, log } = this.#options;
-    for (const [id, stray] of this.#strays) {
-      if (!this.#guests.has(id) && (await isThere(stray, processes))) continue;
-      this.#strays.delete(id);
-      this.#feed.emit(id);
-    }
-    if (clock.monotonic() - this.#straysSoughtAt < SEEK_MS) return;
-    this.#straysSoughtAt = clock.monotonic();
-    for (const stray of await straysBelow(dir, processes)) {
-      const { id, label } = stray.guest;
-      if (this.#guests.has(id) || this.#strays.has(id)) continue;
-      log.error('guest runs without its folder', { guest: id, label, pid: stray.pid });
-      this.#strays.set(id, stray);
-      this.#feed.emit(id);
-    }
-  }
-
-  async #removeStray(id: string, signal: AbortSignal): Promise<void> {
-    const stray = this.#strays.get(id);
-    if (stray === undefined) return;
-    const { processes, clock, sockets } = this.#options;
-    await endStray(stray, processes, clock, signal);
-    const { dir, socketDir } = guestFiles(this.#dirOf(id), sockets);
-    if (socketDir !== dir) await rm(socketDir, { recursive: true, force: true });
-    this.#strays.delete(id);
-    this.#feed.emit(id);
-  }
-
-  #refuseStray(id: string): void {
-    const stray = this.#strays.get(id);
-    if (stray === undefined) return;
-    const why = `its folder is gone and process ${stray.pid} still runs; only removing it ends it`;
-    throw new DriverError('Failed', `guest ${stray.guest.label}: ${why}`);
+    await this.#strays.scan((id) => this.#guests.has(id));
   }
 
   async #take(name: string): Promise<void> {
