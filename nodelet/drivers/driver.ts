@@ -87,7 +87,7 @@ export interface ObservedGuest {
   readonly id: string;
   readonly label: string;
   readonly power: GuestPower;
-  /** Whether the guest agent has answered since this start; undefined = the image has none. */
+  /** Whether the guest agent has answered since this start and has not fallen silent; undefined = the image has none. */
   readonly agentReady: boolean | undefined;
   readonly guestOS: 'macos' | 'linux';
   readonly vcpus: number;
@@ -103,7 +103,10 @@ export interface ObservedGuest {
   /** A sentence for people, with the last words of the console or the hypervisor. */
   readonly message?: string;
   /** Something wrong with a running guest. */
-  readonly problem?: { readonly reason: 'DiskFull' | 'ImageCorrupt' | 'AgentLost'; readonly message: string };
+  readonly problem?: {
+    readonly reason: 'DiskFull' | 'ImageCorrupt' | 'AgentLost' | 'FolderLost';
+    readonly message: string;
+  };
 }
 
 export interface ExecRequest {

@@ -18,6 +18,7 @@ import type { Host } from '../../resources/kinds/host.ts';
 import type { VM } from '../../resources/kinds/vm.ts';
 import { findCondition } from '../../resources/meta/condition.ts';
 import { ApiFake } from './api-fake.ts';
+import { memorySimHost } from './drivers/sim/memory-sim-host.ts';
 
 const GIB = 1024 ** 3;
 const HOST = 'mac-1';
@@ -252,7 +253,7 @@ export class NodeletWorld implements AsyncDisposable {
 
   #simOptions() {
     return {
-      host: { guests: this.guests, save: async () => {} },
+      host: memorySimHost(this.guests),
       capacity: { vcpus: 8, memoryBytes: 16 * GIB, diskBytes: 256 * GIB },
       clock: this.clock,
     };

@@ -10,7 +10,6 @@ import { hasReason } from '../../controllers/runtime/write.ts';
 import { Semaphore } from '../../nodelet/drivers/semaphore.ts';
 import { SerialDriver } from '../../nodelet/drivers/serial-driver.ts';
 import { SimDriver } from '../../nodelet/drivers/sim/sim-driver.ts';
-import type { SimGuest } from '../../nodelet/drivers/sim/sim-guests-file.ts';
 import { type RunningNodelet, runNodelet } from '../../nodelet/run-nodelet.ts';
 import { silentLogger } from '../../resources/ambient/log.ts';
 import { systemClock } from '../../resources/ambient/system-clock.ts';
@@ -29,6 +28,7 @@ import {
   type TestServer,
 } from '../harness/server.ts';
 import { eventually } from './drivers/eventually.ts';
+import { memorySimHost } from './drivers/sim/memory-sim-host.ts';
 import { received } from './streams/stream-server.ts';
 
 const GIB = 1024 ** 3;
@@ -51,7 +51,7 @@ describe('nodelet with the real server', () => {
     const pki = await openPki(join(folder, 'pki'), ['127.0.0.1', 'localhost'], systemClock, systemIds);
     const leaf = await pki.issueClient({ commonName: `system:host:${HOST}`, organizations: ['system:hosts'] });
     const sim = new SimDriver({
-      host: { guests: new Map<string, SimGuest>(), save: async () => {} },
+      host: memorySimHost(),
       capacity: { vcpus: 8, memoryBytes: 16 * GIB, diskBytes: 64 * GIB },
       clock: systemClock,
       startMs: { linux: 1, macos: 1 },

@@ -32,6 +32,7 @@ import { findQemu, type QemuArchitecture, type QemuInstallation } from './instal
 import { type Accelerator, type AcceleratorOption, chooseAccelerator } from './probe.ts';
 import { type GuestHost, QemuGuest } from './qemu-guest.ts';
 import { runTool } from './run-tool.ts';
+import { StrayGuests } from './stray-guests.ts';
 
 export interface QemuDriverOptions {
   /** Absolute. Guests are kept in `guests/` below it, the accelerator probe's answer beside them. */
@@ -57,6 +58,7 @@ const ID = /^[a-z0-9][a-z0-9-]{0,62}$/;
 const UNFINISHED = /\.(creating|removing)$/;
 /** How long opening waits for the monitors of adopted guests: until then all that is known of them is that they run. */
 const ADOPT_MS = 2000;
+const EXEC_MS = 15_000;
 
 /** Guests in QEMU, one process each, that go on without this one. */
 export class QemuDriver implements Driver {
@@ -66,6 +68,7 @@ export class QemuDriver implements Driver {
   readonly #qemu: QemuInstallation;
   readonly #accelerator: Accelerator;
   readonly #guests = new Map<string, QemuGuest>();
+  readonly #strays: StrayGuests;
   readonly #images: ImageFolders;
   /** Held while folders and `#guests` are brought in line, so that a scan does not take in a guest that is just being made or removed. */
   readonly #folders = new Semaphore(1);
@@ -102,6 +105,7 @@ export class QemuDriver implements Driver {
       connectAgent: (socketPath, signal) => connectAgent({ socketPath, clock, ids }, signal),
       changed: (id) => this.#feed.emit(id),
     };
+    this.#strays = new StrayGuests(join(options.root, 'guests'), this.#guestHost);
   }
 
   /** Finds QEMU and what it can do here, and adopts the guests that run. Throws, saying what to install, when there is no QEMU. */
@@ -124,7 +128,7 @@ export class QemuDriver implements Driver {
 
   async list(signal: AbortSignal): Promise<readonly ObservedGuest[]> {
     await this.#scan(signal);
-    return [...this.#guests.values()].map((guest) => guest.observe());
+    return [...[...this.#guests.values()].map((guest) => guest.observe()), ...this.#strays.list()];
   }
 
   changes(signal: AbortSignal): AsyncIterable<string> {
@@ -142,6 +146,7 @@ export class QemuDriver implements Driver {
       await present.keepEpoch(spec.epoch);
       return;
     }
+    this.#strays.refuse(spec.id);
     if (spec.guestOS !== 'linux')
       throw new DriverError('Unsupported', `QEMU here runs linux guests, not ${spec.guestOS}`);
     const image = await this.#images.open(spec.image, signal);
@@ -179,7 +184,7 @@ export class QemuDriver implements Driver {
 
   async remove(id: string, signal: AbortSignal): Promise<void> {
     const guest = this.#guests.get(id);
-    if (guest === undefined) return;
+    if (guest === undefined) return await this.#strays.remove(id, signal);
     await guest.stop(0, signal);
     using _ = await this.#folders.acquire(signal);
     await guest.delete();
@@ -191,7 +196,7 @@ export class QemuDriver implements Driver {
     const { power, label, agentReady } = guest.observe();
     if (power !== 'Running') throw new DriverError('NotRunning', `guest ${label} is ${power}`);
     const agent = guest.process?.agent;
-    if (agent !== undefined) return await agent.exec(request, signal);
+    if (agent !== undefined) return await this.#begun(label, (s) => agent.exec(request, s), signal);
     const why = agentReady === undefined ? 'its image has no guest agent' : 'its guest agent does not answer';
     throw new DriverError('AgentUnavailable', `guest ${label}: ${why}`);
   }
@@ -216,8 +221,23 @@ export class QemuDriver implements Driver {
     await Promise.all([...this.#guests.values()].map((guest) => guest.detach()));
   }
 
+  /** A guest that hangs starts no command: who waits for one is told so. The signal handed on stays the command's own once it runs. */
+  async #begun<T>(label: string, begin: (signal: AbortSignal) => Promise<T>, signal: AbortSignal): Promise<T> {
+    const late = new AbortController();
+    const cancel = this.#options.clock.after(EXEC_MS, () => {
+      const why = `its guest agent began no command within ${EXEC_MS / 1000} s`;
+      late.abort(new DriverError('AgentUnavailable', `guest ${label}: ${why}`));
+    });
+    try {
+      return await begin(AbortSignal.any([signal, late.signal]));
+    } finally {
+      cancel();
+    }
+  }
+
   #find(id: string): QemuGuest {
     const guest = this.#guests.get(id);
+    if (guest === undefined) this.#strays.refuse(id);
     if (guest === undefined) throw new DriverError('NoSuchGuest', `there is no guest ${id} on this host`);
     return guest;
   }
@@ -226,6 +246,7 @@ export class QemuDriver implements Driver {
   #refuseTooMuch(spec: GuestSpec): void {
     let taken = 0;
     for (const guest of this.#guests.values()) if (guest.process !== undefined) taken += guest.spec.memoryBytes;
+    for (const guest of this.#strays.list()) taken += guest.memoryBytes;
     const { memoryBytes } = this.#capacity;
     if (taken + spec.memoryBytes <= memoryBytes) return;
     const free = memoryBytes - taken;
@@ -295,6 +316,7 @@ export class QemuDriver implements Driver {
       this.#guests.delete(id);
       this.#feed.emit(id);
     }
+    await this.#strays.scan((id) => this.#guests.has(id));
   }
 
   async #take(name: string): Promise<void> {

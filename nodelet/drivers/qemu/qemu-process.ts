@@ -5,6 +5,7 @@ import type { Logger } from '../../../resources/ambient/log.ts';
 import type { AgentConnection } from '../../agent/agent-connection.ts';
 import type { ObservedGuest } from '../driver.ts';
 import { orAborted } from '../or-aborted.ts';
+import { watchPulse } from './agent-pulse.ts';
 import type { GuestFiles } from './guest-files.ts';
 import { QmpClient, type QmpEvent } from './qmp.ts';
 
@@ -45,6 +46,7 @@ export class QemuProcess implements AsyncDisposable {
   #monitor: QmpClient | undefined;
   #agent: AgentConnection | undefined;
   #agentAnswered = false;
+  #agentSilent = false;
   #addresses: readonly string[] = [];
   #status = 'unknown';
   #problem: ObservedGuest['problem'];
@@ -60,11 +62,13 @@ export class QemuProcess implements AsyncDisposable {
   get status(): string {
     return this.#status;
   }
+  /** Undefined while there is no session, or the agent has fallen silent in it. */
   get agent(): AgentConnection | undefined {
-    return this.#agent;
+    return this.#agentSilent ? undefined : this.#agent;
   }
+  /** Whether it has answered since this start, and has not fallen silent. */
   get agentAnswered(): boolean {
-    return this.#agentAnswered;
+    return this.#agentAnswered && !this.#agentSilent;
   }
   get addresses(): readonly string[] {
     return this.#addresses;
@@ -163,10 +167,9 @@ export class QemuProcess implements AsyncDisposable {
         }
         this.#agent = agent;
         this.#agentAnswered = true;
-        if (this.#problem?.reason === 'AgentLost') this.#problem = undefined;
-        this.#options.changed();
+        this.#agentIsBack();
         void this.#askAddresses(agent, signal);
-        await agent.closed;
+        await this.#untilLost(agent, signal);
         this.#agent = undefined;
         await agent[Symbol.asyncDispose]();
         if (!signal.aborted) {
@@ -181,6 +184,34 @@ export class QemuProcess implements AsyncDisposable {
       }
       await this.#pause(this.#agentAnswered ? RETRY_MS : RETRY_FAST_MS * 4);
     }
+  }
+
+  /** Resolves when the session has ended, or is to be ended because nobody answers in it. */
+  async #untilLost(agent: AgentConnection, signal: AbortSignal): Promise<void> {
+    const over = new AbortController();
+    const options = {
+      clock: this.#options.clock,
+      expected: () => this.#status === 'running',
+      silent: (ms: number) => {
+        this.#agentSilent = true;
+        const message = `the guest agent has not answered for ${ms / 1000} s; the guest may hang`;
+        this.#problem ??= { reason: 'AgentLost', message };
+        this.#options.changed();
+      },
+      answers: () => this.#agentIsBack(),
+    };
+    const ends = AbortSignal.any([signal, over.signal]);
+    // What ends it is the end of this process, or of the session: both are seen elsewhere.
+    const pulse = watchPulse(agent, options, ends).catch(() => {});
+    await Promise.race([agent.closed, pulse]);
+    over.abort(new Error('the session ended'));
+    await pulse;
+  }
+
+  #agentIsBack(): void {
+    this.#agentSilent = false;
+    if (this.#problem?.reason === 'AgentLost') this.#problem = undefined;
+    this.#options.changed();
   }
 
   #goneSignal(): AbortSignal {

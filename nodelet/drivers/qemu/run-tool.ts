@@ -6,7 +6,7 @@ export interface ToolRun {
   /** The signal that ended it. */
   readonly signal: string | undefined;
   readonly timedOut: boolean;
-  /** The first 64 KiB of each. */
+  /** The first 64 KiB of each, or what `maxOutputBytes` says. */
   readonly stdout: string;
   readonly stderr: string;
 }
@@ -17,7 +17,12 @@ const MAX_OUTPUT = 64 * 1024;
 export async function runTool(
   binary: string,
   args: readonly string[],
-  options: { readonly clock: Clock; readonly timeoutMs: number; readonly cwd?: string },
+  options: {
+    readonly clock: Clock;
+    readonly timeoutMs: number;
+    readonly cwd?: string;
+    readonly maxOutputBytes?: number;
+  },
   signal: AbortSignal,
 ): Promise<ToolRun> {
   signal.throwIfAborted();
@@ -33,8 +38,8 @@ export async function runTool(
   });
   signal.addEventListener('abort', kill, { once: true });
   try {
-    const stdout = collect(child.stdout);
-    const stderr = collect(child.stderr);
+    const stdout = collect(child.stdout, options.maxOutputBytes);
+    const stderr = collect(child.stderr, options.maxOutputBytes);
     const [code, by] = await new Promise<[number | null, string | null]>((resolve, reject) => {
       child.once('error', reject);
       child.once('close', (exit, name) => resolve([exit, name]));
@@ -47,11 +52,11 @@ export async function runTool(
   }
 }
 
-function collect(stream: NodeJS.ReadableStream): () => string {
+function collect(stream: NodeJS.ReadableStream, maxBytes = MAX_OUTPUT): () => string {
   const chunks: Buffer[] = [];
   let kept = 0;
   stream.on('data', (chunk: Buffer) => {
-    const part = chunk.subarray(0, MAX_OUTPUT - kept);
+    const part = chunk.subarray(0, maxBytes - kept);
     kept += part.length;
     if (part.length > 0) chunks.push(part);
   });

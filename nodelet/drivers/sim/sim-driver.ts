@@ -35,7 +35,10 @@ export interface SimDriverOptions {
 const MACOS_SLOTS = 2;
 const MAX_LOG_LINES = 20;
 
-/** A host whose guests are only pretended. It can be told to misbehave; a guest costs nothing while nothing is asked of it. */
+/**
+ * A host whose guests are only pretended. It can be told to misbehave; a guest costs nothing while nothing is asked of it. What it shows, and says is
+ * done, is in the file first: whoever was told of a guest finds it again after a crash.
+ */
 export class SimDriver implements Driver {
   readonly name = 'sim';
   readonly capabilities: DriverCapabilities = {
@@ -77,7 +80,7 @@ export class SimDriver implements Driver {
 
   async list(signal: AbortSignal): Promise<readonly ObservedGuest[]> {
     await this.#meetFaults('list', signal);
-    return [...this.#host.guests.values()].map((guest) => this.#observe(guest));
+    return [...this.#host.saved.values()].map((guest) => this.#observe(guest));
   }
 
   changes(signal: AbortSignal): AsyncIterable<string> {
@@ -92,6 +95,7 @@ export class SimDriver implements Driver {
         present.spec = { ...present.spec, epoch: spec.epoch };
         await this.#changed(spec.id);
       }
+      await this.#host.settled();
       return;
     }
     const digest = digestOf(spec.image.path);
@@ -117,6 +121,7 @@ export class SimDriver implements Driver {
   async start(id: string, signal: AbortSignal): Promise<void> {
     const guest = this.#find(id);
     if (guest.power !== 'Off') {
+      await this.#host.settled();
       await this.#sleepUntilBooted(guest, signal);
       return;
     }
@@ -144,6 +149,7 @@ export class SimDriver implements Driver {
     const guest = this.#find(id);
     if (guest.power === 'Off') {
       await this.#acknowledge(guest);
+      await this.#host.settled();
       return;
     }
     this.#stopping.add(id);
@@ -159,7 +165,7 @@ export class SimDriver implements Driver {
   async pause(id: string, signal: AbortSignal): Promise<void> {
     await this.#meetFaults('pause', signal);
     const guest = this.#on(id);
-    if (guest.power === 'Paused') return;
+    if (guest.power === 'Paused') return await this.#host.settled();
     guest.power = 'Paused';
     await this.#changed(id);
   }
@@ -167,7 +173,7 @@ export class SimDriver implements Driver {
   async resume(id: string, signal: AbortSignal): Promise<void> {
     await this.#meetFaults('resume', signal);
     const guest = this.#on(id);
-    if (guest.power === 'Running') return;
+    if (guest.power === 'Running') return await this.#host.settled();
     guest.power = 'Running';
     await this.#changed(id);
   }
@@ -304,7 +310,7 @@ export class SimDriver implements Driver {
   }
 
   async #vanish(id: string): Promise<void> {
-    if (!this.#host.guests.delete(id)) return;
+    if (!this.#host.guests.delete(id)) return await this.#host.settled();
     this.#endSessions(id);
     await this.#changed(id);
   }
@@ -318,8 +324,9 @@ export class SimDriver implements Driver {
   }
 
   async #changed(id: string): Promise<void> {
-    this.#feed.emit(id);
     await this.#host.save();
+    // Not before: who looks at once would see what was so, and not be told again.
+    this.#feed.emit(id);
   }
 
   #say(guest: SimGuest, line: string): void {

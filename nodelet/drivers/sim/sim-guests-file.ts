@@ -45,8 +45,12 @@ export type SimGuest = Static<typeof SimGuestSchema>;
 /** The guests of one host. After changing any, await `save`. */
 export interface SimHost {
   readonly guests: Map<string, SimGuest>;
+  /** The guests as the file has them: what is found after a crash. Their logs and specs are those of `guests`. */
+  readonly saved: ReadonlyMap<string, SimGuest>;
   /** Resolves when the guests as they are now are in the file. */
   save(): Promise<void>;
+  /** Resolves when no change waits for the file; writes only what a `save` has not yet, or failed to. */
+  settled(): Promise<void>;
 }
 
 /** After a write, this many times as long as it took passes before the next: with thousands of hosts, saving stays a small share of the work. */
@@ -60,6 +64,11 @@ export class SimGuestsFile implements AsyncDisposable {
   readonly #path: string;
   readonly #clock: Clock;
   readonly #hosts = new Map<string, Map<string, SimGuest>>();
+  readonly #saved = new Map<string, ReadonlyMap<string, SimGuest>>();
+  /** Hosts whose changes no write has taken yet. */
+  readonly #unsaved = new Set<string>();
+  /** Hosts whose changes are in the write under way. */
+  #inWrite: ReadonlySet<string> = new Set();
   /** Each host's part of the file as text; absent when it has changed since. */
   readonly #texts = new Map<string, string>();
   #next: Promise<void> | undefined;
@@ -81,7 +90,10 @@ export class SimGuestsFile implements AsyncDisposable {
     });
     if (text === undefined) return file;
     const content = parse(path, text);
-    for (const [name, guests] of Object.entries(content.hosts)) file.#hosts.set(name, new Map(Object.entries(guests)));
+    for (const [name, guests] of Object.entries(content.hosts)) {
+      file.#hosts.set(name, new Map(Object.entries(guests)));
+      file.#saved.set(name, file.#snapshot(name));
+    }
     return file;
   }
 
@@ -89,11 +101,20 @@ export class SimGuestsFile implements AsyncDisposable {
   host(name: string): SimHost {
     const guests = this.#hosts.get(name) ?? new Map<string, SimGuest>();
     this.#hosts.set(name, guests);
+    const savedNow = () => this.#saved.get(name) ?? new Map<string, SimGuest>();
     return {
       guests,
+      get saved() {
+        return savedNow();
+      },
       save: () => {
         this.#texts.delete(name);
+        this.#unsaved.add(name);
         return this.#save();
+      },
+      settled: async () => {
+        if (this.#unsaved.has(name)) await this.#save();
+        else if (this.#inWrite.has(name)) await this.#last;
       },
     };
   }
@@ -119,10 +140,29 @@ export class SimGuestsFile implements AsyncDisposable {
     // From here on a save belongs to the write after this one: what it changed may already have been put into words.
     this.#next = undefined;
     const began = this.#clock.monotonic();
-    const temporary = `${this.#path}.tmp`;
-    await writeFile(temporary, this.#text(), { mode: 0o600 });
-    await rename(temporary, this.#path);
+    const snapshots = [...this.#unsaved].map((name) => [name, this.#snapshot(name)] as const);
+    this.#inWrite = new Set(this.#unsaved);
+    this.#unsaved.clear();
+    try {
+      await this.#replace(this.#text());
+      for (const [name, guests] of snapshots) this.#saved.set(name, guests);
+    } catch (error) {
+      for (const [name] of snapshots) this.#unsaved.add(name);
+      throw error;
+    } finally {
+      this.#inWrite = new Set();
+    }
     this.#restUntil = this.#clock.monotonic() + (this.#clock.monotonic() - began) * REST;
+  }
+
+  async #replace(text: string): Promise<void> {
+    const temporary = `${this.#path}.tmp`;
+    await writeFile(temporary, text, { mode: 0o600 });
+    await rename(temporary, this.#path);
+  }
+
+  #snapshot(name: string): ReadonlyMap<string, SimGuest> {
+    return new Map([...(this.#hosts.get(name) ?? [])].map(([id, guest]) => [id, { ...guest }]));
   }
 
   #text(): string {

@@ -75,7 +75,7 @@ describe('the lock of a home', () => {
     const go = Promise.withResolvers<void>();
     const known = machine('boot-1', { [OWN]: 'at 1', [OTHER]: 'at 2' });
     const first = take(OWN, {
-      bootId: known.bootId,
+      ...known,
       async find(pid) {
         const answer = await known.find(pid);
         if (pid !== 300) return answer;
@@ -135,6 +135,7 @@ function machine(boot: string, startTimes: Readonly<Record<number, string>>): Ho
       const startTime = startTimes[pid];
       return startTime === undefined ? undefined : { startTime, argv: '' };
     },
+    containing: async () => [],
   };
 }
 

@@ -9,7 +9,6 @@ import { type RunningFleet, startNodelets } from '../../../cli/up/nodelets.ts';
 import { Semaphore } from '../../../nodelet/drivers/semaphore.ts';
 import { SerialDriver } from '../../../nodelet/drivers/serial-driver.ts';
 import { SimDriver } from '../../../nodelet/drivers/sim/sim-driver.ts';
-import type { SimGuest } from '../../../nodelet/drivers/sim/sim-guests-file.ts';
 import { lineLogger } from '../../../resources/ambient/log.ts';
 import { systemClock } from '../../../resources/ambient/system-clock.ts';
 import { systemIds } from '../../../resources/ambient/system-ids.ts';
@@ -19,6 +18,7 @@ import { ApiError } from '../../../resources/meta/api-error.ts';
 import { CONTROL_PROTOCOL, HOST_LEASE_NAMESPACE, hostLeaseName } from '../../../resources/streams/control-messages.ts';
 import { type ListeningServer, listenTestServer, startTestServer, type TestServer } from '../../harness/server.ts';
 import { eventually } from '../../nodelet/drivers/eventually.ts';
+import { memorySimHost } from '../../nodelet/drivers/sim/memory-sim-host.ts';
 
 const GIB = 1024 ** 3;
 const NAME = 'mac-1';
@@ -39,7 +39,7 @@ describe('the hosts of up', () => {
     listening = await listenTestServer(test, join(folder, 'pki'));
     pki = await openPki(join(folder, 'pki'), ['127.0.0.1', 'localhost'], systemClock, systemIds);
     const sim = new SimDriver({
-      host: { guests: new Map<string, SimGuest>(), save: async () => {} },
+      host: memorySimHost(),
       capacity: { vcpus: 8, memoryBytes: 16 * GIB, diskBytes: 64 * GIB },
       clock: systemClock,
     });

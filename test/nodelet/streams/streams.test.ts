@@ -13,6 +13,7 @@ import {
 } from '../../../resources/streams/channel-frames.ts';
 import type { StreamRequest } from '../../../resources/streams/control-messages.ts';
 import { eventually } from '../drivers/eventually.ts';
+import { memorySimHost } from '../drivers/sim/memory-sim-host.ts';
 import { ScriptedProcess } from './scripted-process.ts';
 import { received, receivedBytes, StreamServer } from './stream-server.ts';
 
@@ -44,7 +45,7 @@ describe('streams of a nodelet', () => {
   beforeEach(async () => {
     server = await StreamServer.listen();
     driver = new ScriptedDriver({
-      host: { guests: new Map(), save: async () => {} },
+      host: memorySimHost(),
       capacity: { vcpus: 8, memoryBytes: 16 * 1024 * MIB, diskBytes: 1024 * MIB },
       clock: systemClock,
       startMs: { linux: 0, macos: 0 },

@@ -96,6 +96,8 @@ describe('the proof that a guest runs', () => {
     assert.deepEqual((await processes.find(process.pid))?.startTime, found?.startTime);
     assert.match(found?.startTime ?? '', /\d\d:\d\d:\d\d \d{4}$/);
     assert.equal(await processes.find(2 ** 22 + 1), undefined);
+    const all = [processes, procProcesses('/proc')].map((asked) => asked.containing('mocha'));
+    for (const found of await Promise.all(all)) assert.ok(found.some(({ pid }) => pid === process.pid));
   });
 
   it('puts sockets into no folder others could have made', async () => {

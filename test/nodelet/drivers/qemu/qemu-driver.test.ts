@@ -10,7 +10,9 @@ import { MAX_CONSOLE_BYTES } from '../../../../nodelet/drivers/qemu/console-log.
 import { guestFiles } from '../../../../nodelet/drivers/qemu/guest-files.ts';
 import { procProcesses } from '../../../../nodelet/drivers/qemu/host-processes.ts';
 import type { QemuDriver } from '../../../../nodelet/drivers/qemu/qemu-driver.ts';
+import type { Clock } from '../../../../resources/ambient/clock.ts';
 import { lineLogger } from '../../../../resources/ambient/log.ts';
+import { systemClock } from '../../../../resources/ambient/system-clock.ts';
 import { eventually } from '../eventually.ts';
 import { QemuHost } from './qemu-host.ts';
 import { tinyLinux } from './tiny-linux.ts';
@@ -88,6 +90,35 @@ describe('guests in QEMU', function () {
     });
   });
 
+  it('tells of a guest that hangs, runs nothing in it, sees it come back, and ends it even so', async () => {
+    await driver[Symbol.asyncDispose]();
+    const clock: Clock = {
+      ...{ now: systemClock.now, monotonic: systemClock.monotonic },
+      sleep: (ms, s) => systemClock.sleep(ms / 20, s),
+      after: (ms, run) => systemClock.after(ms / 20, run),
+    };
+    driver = await host.open({ accelerator: 'tcg', clock });
+    await create();
+    await driver.start('g1', signal);
+    await until('agent answers', (guest) => guest.agentReady === true);
+    const pid = (await host.pid('g1')) ?? assert.fail('it has no process');
+    process.kill(pid, 'SIGSTOP');
+    const command = { command: ['true'], stdin: false };
+    await assert.rejects(driver.exec('g1', command, signal), {
+      reason: 'AgentUnavailable',
+      message: /began no command within 15 s/,
+    });
+    const lost = await until('lost', (guest) => guest.problem?.reason === 'AgentLost');
+    assert.equal(lost.agentReady, false);
+    await assert.rejects(driver.exec('g1', command, signal), { message: /its guest agent does not answer/ });
+    process.kill(pid, 'SIGCONT');
+    await until('back', (guest) => guest.problem === undefined && guest.agentReady === true);
+    process.kill(pid, 'SIGSTOP');
+    await driver.stop('g1', { graceMs: 1000 }, signal);
+    assert.equal((await seen()).stopReason, 'Requested');
+    assert.equal(await procProcesses('/proc').find(pid), undefined);
+  });
+
   it('ends guests whose folder was deleted under them, and then forgets them', async () => {
     const { find } = procProcesses('/proc');
     for (const end of [() => driver.stop('g1', { graceMs: 0 }, signal), () => driver.remove('g1', signal)]) {
@@ -99,6 +130,29 @@ describe('guests in QEMU', function () {
       await end();
       assert.equal(await find(pid), undefined);
       assert.deepEqual(await driver.list(signal), []);
+    }
+  });
+
+  it('finds what runs of a guest whose folder was deleted while nobody looked, and ends it only when it is removed', async () => {
+    await create({ label: 'demo/a,b' });
+    await driver.start('g1', signal);
+    const pid = (await host.pid('g1')) ?? assert.fail('it has no process');
+    await driver[Symbol.asyncDispose]();
+    await rm(folder(), { recursive: true });
+    const { find } = procProcesses('/proc');
+    try {
+      driver = await host.open({ accelerator: 'tcg' });
+      const { label, power, memoryBytes, vcpus, problem } = await seen();
+      assert.deepEqual([label, power, memoryBytes, vcpus], ['demo/a,b', 'Running', 128 * MIB, 1]);
+      assert.equal(problem?.reason, 'FolderLost');
+      await assert.rejects(create(), { message: /only removing it ends it/ });
+      await assert.rejects(driver.stop('g1', { graceMs: 0 }, signal), { message: /only removing it ends it/ });
+      assert.notEqual(await find(pid), undefined);
+      await driver.remove('g1', signal);
+      assert.equal(await find(pid), undefined);
+      assert.deepEqual(await driver.list(signal), []);
+    } finally {
+      if ((await find(pid))?.argv.includes(folder())) process.kill(pid, 'SIGKILL');
     }
   });
 

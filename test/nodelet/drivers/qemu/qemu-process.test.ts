@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import type { AgentConnection } from '../../../../nodelet/agent/agent-connection.ts';
 import { guestFiles } from '../../../../nodelet/drivers/qemu/guest-files.ts';
 import { QemuProcess } from '../../../../nodelet/drivers/qemu/qemu-process.ts';
+import type { Clock } from '../../../../resources/ambient/clock.ts';
 import { silentLogger } from '../../../../resources/ambient/log.ts';
 import { systemClock } from '../../../../resources/ambient/system-clock.ts';
 import { eventually } from '../eventually.ts';
@@ -15,9 +16,13 @@ interface Command {
   readonly id: number;
 }
 
+type Agent = AgentConnection & { end(): void };
+
 /** An agent session that ends when told. */
-function anAgent(addresses: readonly string[]): AgentConnection & { end(): void } {
+function anAgent(addresses: readonly string[], ping?: () => Promise<void>): Agent {
   const closed = Promise.withResolvers<void>();
+  const ended = closed.promise.then(() => Promise.reject(new Error('it was closed')));
+  ended.catch(() => {});
   return {
     hello: { agentVersion: '1', bootId: 'b' },
     closed: closed.promise,
@@ -25,9 +30,7 @@ function anAgent(addresses: readonly string[]): AgentConnection & { end(): void 
     async exec() {
       throw new Error('runs nothing');
     },
-    async ping() {
-      throw new Error('it was closed');
-    },
+    ping: () => Promise.race([ended, ping?.() ?? ended]),
     async info() {
       return { hostname: 'g1', addresses, uptimeMs: 1 };
     },
@@ -40,6 +43,13 @@ function anAgent(addresses: readonly string[]): AgentConnection & { end(): void 
   };
 }
 
+/** A second passes in five milliseconds. */
+const hurried: Clock = {
+  ...{ now: systemClock.now, monotonic: systemClock.monotonic },
+  sleep: (ms, signal) => systemClock.sleep(ms / 200, signal),
+  after: (ms, run) => systemClock.after(ms / 200, run),
+};
+
 describe('a QEMU process', () => {
   let root: string;
   let server: Server;
@@ -48,7 +58,7 @@ describe('a QEMU process', () => {
   let status: string;
   let alive: () => Promise<boolean>;
   let ends: string[];
-  let agents: (AgentConnection & { end(): void })[];
+  let agents: Agent[];
   let qemu: QemuProcess;
 
   beforeEach(async () => {
@@ -71,7 +81,7 @@ describe('a QEMU process', () => {
     qemu = new QemuProcess({
       pid: 1,
       files,
-      clock: systemClock,
+      clock: hurried,
       log: silentLogger,
       connectAgent: async (_path, signal) =>
         await eventually('an agent or the end', () => agents.shift() ?? (signal.aborted && anAgent([]))),
@@ -161,5 +171,51 @@ describe('a QEMU process', () => {
     assert.equal(qemu.agentAnswered, true);
     agents.push(second);
     await eventually('back', () => qemu.agent === second && qemu.problem === undefined);
+  });
+
+  it('reports an agent that has fallen silent until it answers, and keeps its session', async () => {
+    let pinged = 0;
+    let pong = Promise.withResolvers<void>();
+    const agent = anAgent([], () => {
+      pinged += 1;
+      return pong.promise;
+    });
+    agents.push(agent);
+    await qemu.ready;
+    const lost = await eventually('lost', () => qemu.problem);
+    assert.equal(lost.reason, 'AgentLost');
+    assert.match(lost.message, /not answered for 30 s/);
+    assert.deepEqual([qemu.agent, qemu.agentAnswered, pinged], [undefined, false, 1]);
+    const before = pong;
+    pong = Promise.withResolvers();
+    before.resolve();
+    await eventually('back', () => qemu.problem === undefined && qemu.agent === agent && qemu.agentAnswered);
+    await eventually('lost again', () => qemu.problem);
+  });
+
+  it('takes up another session where nobody answers in the old one any more', async () => {
+    const [deaf, next] = [anAgent([], () => new Promise(() => {})), anAgent([], async () => {})];
+    agents.push(deaf, next);
+    await eventually('the next session', () => qemu.agent === next && qemu.problem === undefined);
+    await deaf.closed;
+  });
+
+  it('expects no answer of a paused guest', async () => {
+    let pinged = 0;
+    const agent = anAgent([], () => {
+      pinged += 1;
+      // It is paused while the question is on its way.
+      status = 'paused';
+      say({ event: 'STOP' });
+      return new Promise(() => {});
+    });
+    agents.push(agent);
+    await eventually('asked', () => pinged === 1);
+    await eventually('paused', () => qemu.status === 'paused');
+    await hurried.sleep(200_000);
+    assert.deepEqual([qemu.problem, qemu.agent, pinged], [undefined, agent, 1]);
+    status = 'running';
+    say({ event: 'RESUME' });
+    await eventually('lost', () => qemu.problem?.reason === 'AgentLost');
   });
 });

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, rmdir, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { GuestSpec } from '../../../../nodelet/drivers/driver.ts';
@@ -149,6 +149,43 @@ describe('a simulated host', () => {
     assert.deepEqual(await powers(next), { a: 'Starting' });
     await clock.advance(1000);
     assert.deepEqual(await powers(next), { a: 'Running' });
+  });
+
+  it('shows nothing that a driver opened after a crash would not find, and hides nothing it would', async () => {
+    const driver = await open();
+    // A folder where the file is first written: every write fails until it is gone.
+    const obstacle = join(root, 'guests.json.tmp');
+    const shows = async (what: object) => {
+      assert.deepEqual(await powers(driver), what);
+      assert.deepEqual(await powers(await open()), what);
+    };
+    const unsaved = async (work: () => Promise<void>, what: object) => {
+      await mkdir(obstacle);
+      for (let again = 0; again < 2; again++) await assert.rejects(work(), { code: 'EISDIR' });
+      await shows(what);
+      await rmdir(obstacle);
+      await work();
+    };
+    await unsaved(() => create(driver, 'a'), {});
+    await shows({ a: 'Off' });
+    await unsaved(() => start(driver, 'a'), { a: 'Off' });
+    await shows({ a: 'Running' });
+    await unsaved(() => driver.pause('a', signal), { a: 'Running' });
+    await unsaved(() => driver.resume('a', signal), { a: 'Paused' });
+    await unsaved(() => driver.stop('a', { graceMs: 0 }, signal), { a: 'Running' });
+    await unsaved(() => driver.remove('a', signal), { a: 'Off' });
+    await shows({});
+  });
+
+  it('tells of a change once it can be seen', async () => {
+    const driver = await open();
+    const heard = driver.changes(signal)[Symbol.asyncIterator]();
+    void create(driver, 'a');
+    await heard.next();
+    assert.deepEqual(await powers(driver), { a: 'Off' });
+    void driver.remove('a', signal);
+    await heard.next();
+    assert.deepEqual(await powers(driver), {});
   });
 
   it('says in its log that it is simulated', async () => {
