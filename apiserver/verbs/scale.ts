@@ -4,12 +4,12 @@ import { applyJsonPatch, decodeJsonPatch } from '../patch/json-patch.ts';
 import { applyMergePatch } from '../patch/merge-patch.ts';
 import { commit, type WritePlan } from '../registry/commit.ts';
 import { contentType, unsupportedMediaType } from '../requests/media-type.ts';
-import { dryRunOption } from '../requests/options.ts';
+import { dryRunOption, fieldManagerOption } from '../requests/options.ts';
 import { json } from '../requests/respond.ts';
 import type { ServerResponse } from '../requests/server-request.ts';
 import { scaleOf, withReplicas } from '../table/scale.ts';
 import { readJsonBody } from './body.ts';
-import { nextObject, type WriteFrame } from './next-object.ts';
+import { frameOf, nextObject } from './next-object.ts';
 import { checkVersion, planOver, standing } from './update.ts';
 import type { VerbContext } from './verb-context.ts';
 
@@ -20,15 +20,14 @@ const TYPES = {
 
 /** PUT or PATCH of `/scale`: writes the one field that the kind maps replicas to. */
 export async function writeScale(context: VerbContext): Promise<ServerResponse> {
-  const { parts, request, served, identity } = context;
+  const { parts, request, served } = context;
   const mapping = served.kind.scale;
   if (mapping === undefined) throw new ApiError('NotFound', 'the server could not find the requested resource');
-  const dryRun = dryRunOption(
-    request.query.getAll('dryRun'),
-    request.method === 'PUT' ? 'UpdateOptions' : 'PatchOptions',
-  );
+  const options = request.method === 'PUT' ? 'UpdateOptions' : 'PatchOptions';
+  const dryRun = dryRunOption(request.query.getAll('dryRun'), options);
+  const manager = fieldManagerOption(request.query, options);
   const wish = await readWish(context);
-  const frame: WriteFrame = { parts, served, identity, subresource: undefined };
+  const frame = { ...frameOf(context, manager), subresource: undefined, ownedBy: 'scale' };
   const plan = (): WritePlan => {
     const before = standing(context);
     const wanted = wish({ ...scaleOf(before.object, mapping) });
