@@ -93,6 +93,7 @@ export function newObject(
   const draft = applyDefaults(
     { ...rest, ...(kind.status || status === undefined ? {} : { status }), metadata },
     kind.schema,
+    refusedNulls(managers),
   ) as JsonObject;
   const object = carryWritten(frame, undefined, draft as KubeObject);
   checkFinalizers(frame, undefined, object);
@@ -101,6 +102,9 @@ export function newObject(
   const owned = withRecord(made, recordOf(frame, undefined, made, sent.metadata.managedFields, managers));
   return checked(frame, owned, undefined);
 }
+
+/** An applied null is owned, so it cannot just go: the real server refuses it where the field has no default. */
+const refusedNulls = (managers: Managers | undefined) => (managers === undefined ? 'go' : 'stay');
 
 const instantOf = ({ clock }: ServerParts) => `${new Date(clock.now()).toISOString().slice(0, 19)}Z`;
 
@@ -122,7 +126,7 @@ export function nextObject(
     checkFinalizers(frame, before, draft);
     checkHostWrite(frame, before, draft);
   }
-  const next = admitted(frame, applyDefaults(draft, kind.schema) as KubeObject, before);
+  const next = admitted(frame, applyDefaults(draft, kind.schema, refusedNulls(managers)) as KubeObject, before);
   const same = jsonEqual(next, before);
   const { managedFields } = before.metadata;
   const sent = wanted.metadata.managedFields;
