@@ -26,7 +26,7 @@ export async function patch(context: VerbContext): Promise<ServerResponse> {
   const { query } = request;
   const type = contentType(request.headers['content-type']);
   const accepted = kind.origin === 'core' ? [JSON_PATCH, MERGE, STRATEGIC, APPLY] : [JSON_PATCH, MERGE, APPLY];
-  if (!accepted.includes(type)) throw unsupportedMediaType(type, accepted);
+  if (!accepted.includes(type)) throw unsupportedMediaType(accepted);
   if (type === APPLY) return applyPatch(context);
   if (query.has('force'))
     throw invalidOption(OPTIONS, 'force', 'FieldValueForbidden', 'Forbidden: may not be specified for non-apply patch');

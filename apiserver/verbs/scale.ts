@@ -44,7 +44,7 @@ export async function writeScale(context: VerbContext): Promise<ServerResponse> 
 async function readWish({ request }: VerbContext): Promise<(scale: JsonObject) => JsonObject> {
   const type = contentType(request.headers['content-type']);
   const accepted: readonly string[] = request.method === 'PUT' ? TYPES.PUT : TYPES.PATCH;
-  if (!accepted.includes(type)) throw unsupportedMediaType(type, accepted);
+  if (!accepted.includes(type)) throw unsupportedMediaType(accepted);
   const { value } = await readJsonBody(request, 'error decoding Scale');
   const whole = (scale: unknown): JsonObject => {
     if (!isObject(scale)) throw new ApiError('BadRequest', 'a Scale must be a JSON object');
