@@ -1,6 +1,8 @@
+import { compileKindValidator } from '../../../apiserver/admission/validate.ts';
 import { applyConfig } from '../../../apiserver/apply/apply.ts';
 import { writeManagers } from '../../../apiserver/apply/managed-fields.ts';
 import { afterUpdate } from '../../../apiserver/apply/update.ts';
+import { invalid } from '../../../resources/meta/api-error.ts';
 import { defineKind, type Kind } from '../../../resources/meta/define-kind.ts';
 import type { JsonObject, KubeObject } from '../../../resources/meta/object.ts';
 import type { Schema } from '../../../resources/meta/schema.ts';
@@ -65,28 +67,27 @@ export const THING: Kind = defineKind({
   },
 });
 
+const validate = compileKindValidator(THING);
+
 /** One object in the hands of several managers, without a server: what stands, and who owns what. */
 export class ApplyWorld {
   live: KubeObject | undefined;
   #seconds = 0;
-  readonly #kind: Kind;
-
-  constructor(kind: Kind = THING) {
-    this.#kind = kind;
-  }
-
-  /** Applies a spec; throws what the server would answer. */
+  /** Applies a spec; throws what the server would answer, also where what is left of a removed map is a null. */
   apply(manager: string, spec: unknown, force = false): this {
-    const applier = { kind: this.#kind, manager, subresource: undefined, now: this.#now(), force };
+    const applier = { kind: THING, manager, subresource: undefined, now: this.#now(), force };
     const config = this.#object(spec);
     const { object, managers } = applyConfig(applier, this.live, config);
-    this.live = withRecord(object, writeManagers(managers));
+    const next = withRecord(object, writeManagers(managers));
+    const causes = validate(next).filter(({ field }) => field?.startsWith('spec') === true);
+    if (causes.length > 0) throw invalid(THING, 'one', causes);
+    this.live = next;
     return this;
   }
 
   /** Writes a whole spec, not as an apply. */
   update(manager: string, spec: unknown): this {
-    const writer = { kind: this.#kind, manager, subresource: undefined, now: this.#now() };
+    const writer = { kind: THING, manager, subresource: undefined, now: this.#now() };
     const after = withRecord(this.#object(spec), undefined);
     this.live = withRecord(after, afterUpdate(writer, this.live, after, undefined));
     return this;
