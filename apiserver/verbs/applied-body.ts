@@ -17,7 +17,10 @@ const MAX_ALIASES = 100;
 const MAX_VALUES = 200_000;
 
 /** An applied configuration: YAML, of which JSON is a part. JSON keeps what YAML's reader loses: 64-bit integers, and which fields are there twice. */
-export async function readApplied(request: ServerRequest, kind: Kind): Promise<AppliedBody> {
+export async function readApplied(
+  request: ServerRequest,
+  kind: Pick<Kind, 'group' | 'version' | 'kind' | 'origin'>,
+): Promise<AppliedBody> {
   const bytes = await request.body(MAX_BODY_BYTES);
   const { value, duplicates } = json(bytes) ?? { value: yaml(bytes), duplicates: [] };
   if (!isObject(value)) throw undecodable('the configuration is not an object');

@@ -15,7 +15,7 @@ import { warningHeaders } from '../requests/respond.ts';
 import type { ServerResponse } from '../requests/server-request.ts';
 import { type AppliedBody, readApplied } from './applied-body.ts';
 import { planCreate } from './create.ts';
-import { checkNames, frameOf, knownFields, nextObject, type WriteFrame } from './next-object.ts';
+import { checkNames, frameOf, instantOf, knownFields, nextObject, type WriteFrame } from './next-object.ts';
 import { oneObject } from './represent.ts';
 import { checkVersion, isHeld, planOver } from './update.ts';
 import { nameOf, type VerbContext } from './verb-context.ts';
@@ -57,19 +57,29 @@ interface ApplyWish extends AppliedBody {
 async function readWish(context: VerbContext): Promise<ApplyWish> {
   const { request, served, target } = context;
   const { query } = request;
-  const dryRun = dryRunOption(query.getAll('dryRun'), OPTIONS);
-  const manager = fieldManagerOption(query, OPTIONS);
-  if (manager === undefined) {
-    const message = 'Required value: is required for apply patch';
-    throw invalidOption(OPTIONS, 'fieldManager', 'FieldValueRequired', message);
-  }
+  const { manager, force, dryRun } = applyOptions(query);
   const directive = fieldValidationOption(query, OPTIONS);
   const body = await readApplied(request, served.kind);
   const { metadata } = body.config;
   if (metadata.managedFields !== undefined && metadata.managedFields !== null)
     throw new ApiError('BadRequest', 'metadata.managedFields must be nil');
   checkNames(metadata, nameOf(context), target.namespace);
-  return { ...body, frame: frameOf(context, manager), force: booleanOption(query, 'force'), dryRun, directive };
+  return { ...body, frame: frameOf(context, manager), force, dryRun, directive };
+}
+
+/** What an apply is asked with. Throws `Invalid` when it does not say who applies. */
+export function applyOptions(query: URLSearchParams): {
+  readonly manager: string;
+  readonly force: boolean;
+  readonly dryRun: boolean;
+} {
+  const dryRun = dryRunOption(query.getAll('dryRun'), OPTIONS);
+  const manager = fieldManagerOption(query, OPTIONS);
+  if (manager === undefined) {
+    const message = 'Required value: is required for apply patch';
+    throw invalidOption(OPTIONS, 'fieldManager', 'FieldValueRequired', message);
+  }
+  return { manager, force: booleanOption(query, 'force'), dryRun };
 }
 
 function applied(
@@ -77,9 +87,8 @@ function applied(
   { frame, force, config }: ApplyWish,
   live: KubeObject | undefined,
 ): Applied {
-  const now = `${new Date(parts.clock.now()).toISOString().slice(0, 19)}Z`;
   const { manager, subresource } = frame;
-  return applyConfig({ kind: served.kind, manager, subresource, now, force }, live, config);
+  return applyConfig({ kind: served.kind, manager, subresource, now: instantOf(parts), force }, live, config);
 }
 
 /** What no schema knows is dropped and told of, but for what the merge refused already. */

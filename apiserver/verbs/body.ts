@@ -42,8 +42,10 @@ export async function readObject(request: ServerRequest, kind: Kind): Promise<Se
   return { object: checkedType(value, kind, unrecognized), duplicates };
 }
 
+type TypeMeta = Pick<Kind, 'group' | 'version' | 'kind' | 'origin'>;
+
 /** Checks apiVersion, kind and the shape of metadata, of a body or of a patched object. */
-export function checkedType(value: JsonObject, kind: Kind, unrecognized?: string): SentObject['object'] {
+export function checkedType(value: JsonObject, kind: TypeMeta, unrecognized?: string): SentObject['object'] {
   const expected = apiVersionOf(kind);
   const filled =
     kind.origin === 'core'

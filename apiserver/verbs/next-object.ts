@@ -106,7 +106,8 @@ export function newObject(
 /** An applied null is owned, so it cannot just go: the real server refuses it where the field has no default. */
 const refusedNulls = (managers: Managers | undefined) => (managers === undefined ? 'go' : 'stay');
 
-const instantOf = ({ clock }: ServerParts) => `${new Date(clock.now()).toISOString().slice(0, 19)}Z`;
+/** Now, as objects tell times. */
+export const instantOf = ({ clock }: ServerParts) => `${new Date(clock.now()).toISOString().slice(0, 19)}Z`;
 
 /**
  * The object that an update wishes for, on top of what stands: what the caller may not set is taken from what stands. Answers `before`
