@@ -1,13 +1,13 @@
 import { ApiError } from '../../resources/meta/api-error.ts';
 import type { Kind } from '../../resources/meta/define-kind.ts';
-import { isObject, type JsonObject, jsonEqual, valueAt } from '../../resources/meta/object.ts';
+import { isObject, type JsonObject, jsonEqual, type KubeObject, valueAt } from '../../resources/meta/object.ts';
 import { apiVersionOf } from '../../resources/meta/resource-id.ts';
 import { checkApplied } from './check-applied.ts';
 import { compare } from './compare.ts';
 import { conflictError } from './conflicts.ts';
 import { EMPTY, union, withoutTop } from './field-set.ts';
 import { beyondLastApplied, KUBECTL, withLastAppliedOf } from './last-applied.ts';
-import { capped, type Manager, type ManagerId, type Managers, managerKey, readManagers } from './managed-fields.ts';
+import { capped, type Manager, type ManagerId, type Managers, managerKey, storedManagers } from './managed-fields.ts';
 import { merge } from './merge.ts';
 import { mergeTypeOf } from './merge-type.ts';
 import { prune } from './prune.ts';
@@ -33,13 +33,13 @@ const BEFORE_FIRST_APPLY = 'before-first-apply';
  * Applies a configuration to what is live (undefined: nothing is): merged by the schema, without what this applier owned and names no more.
  * Throws `Conflict` when it would alter what others own, unless forced, and an error of the real server's when it cannot be merged at all.
  */
-export function applyConfig(applier: Applier, live: JsonObject | undefined, config: JsonObject): Applied {
+export function applyConfig(applier: Applier, live: KubeObject | undefined, config: JsonObject): Applied {
   const { kind, manager } = applier;
   checkMergeable(kind, config);
   const before = withoutRecord(live ?? { apiVersion: apiVersionOf(kind), kind: kind.kind });
   const standing = live === undefined ? new Map<string, Manager>() : recorded(applier, live, before);
   const applied = combine(applier, before, standing, config);
-  if (manager !== KUBECTL || !isObject(live)) return applied;
+  if (manager !== KUBECTL || live === undefined) return applied;
   return { ...applied, object: withLastAppliedOf(applied.object, config) };
 }
 
@@ -57,8 +57,8 @@ function showName(config: JsonObject, field: string): string {
 }
 
 /** The managers on record. Where there is none, everything that is live is before-first-apply's. */
-function recorded(applier: Applier, live: JsonObject, before: JsonObject): Managers {
-  const managers = readManagers(valueAt(live, ['metadata', 'managedFields'])) ?? new Map<string, Manager>();
+function recorded(applier: Applier, live: KubeObject, before: JsonObject): Managers {
+  const managers = storedManagers(live.metadata.managedFields);
   if (managers.size > 0) return managers;
   return changed({ ...applier, manager: BEFORE_FIRST_APPLY }, managers, undefined, before);
 }

@@ -141,8 +141,17 @@ export function encodeFields(set: FieldSet): JsonObject {
   return fields;
 }
 
-/** Reads FieldsV1; undefined when it is none. Steps of an unknown sort are passed over. */
+/** Reads FieldsV1 as a client wrote it; undefined when it is none. Steps of an unknown sort are passed over. */
 export function decodeFields(fields: unknown): FieldSet | undefined {
+  return decode(fields, readElement);
+}
+
+/** Reads FieldsV1 that `encodeFields` wrote: its steps are in their one form. */
+export function decodeStoredFields(fields: unknown): FieldSet | undefined {
+  return decode(fields, (text) => text);
+}
+
+function decode(fields: unknown, read: (text: string) => PathElement | undefined): FieldSet | undefined {
   if (!isObject(fields)) return undefined;
   const children = new Map<PathElement, FieldSet>();
   let member = false;
@@ -151,10 +160,10 @@ export function decodeFields(fields: unknown): FieldSet | undefined {
       member = true;
       continue;
     }
-    const inner = decodeFields(below);
+    const inner = decode(below, read);
     if (inner === undefined || text.length < 2 || text[1] !== ':') return undefined;
     if (!'fkvi'.includes(text.slice(0, 1))) continue;
-    const element = readElement(text);
+    const element = read(text);
     if (element === undefined) return undefined;
     children.set(element, inner.children.size === 0 ? LEAF : inner);
   }

@@ -1,5 +1,5 @@
 import { isObject, type JsonObject, type ManagedFieldsEntry } from '../../resources/meta/object.ts';
-import { decodeFields, encodeFields, type FieldSet, isEmpty, sameSet, union } from './field-set.ts';
+import { decodeFields, decodeStoredFields, encodeFields, type FieldSet, isEmpty, sameSet, union } from './field-set.ts';
 
 /** Who owns fields: how an entry of managedFields is told from the others. */
 export interface ManagerId {
@@ -37,30 +37,47 @@ export function isReset(entries: unknown): boolean {
 
 const isBlank = (entry: JsonObject) => Object.values(entry).every((value) => value === undefined || value === '');
 
-const decoded = new WeakMap<readonly unknown[], Managers>();
-
-/** The managers that entries tell of. Undefined when one of the entries is none. */
+/** The managers that a client's entries tell of. Undefined when one of the entries is none. */
 export function readManagers(entries: unknown): Managers | undefined {
   if (entries === undefined) return new Map();
   if (!Array.isArray(entries)) return undefined;
+  const managers = new Map<string, Manager>();
+  for (const entry of entries) {
+    const manager = readManager(entry, decodeFields);
+    if (manager === undefined) return undefined;
+    managers.set(managerKey(manager), manager);
+  }
+  return managers;
+}
+
+const decoded = new WeakMap<readonly ManagedFieldsEntry[], Managers>();
+/** The entry a manager was read from or written as: one that does not change is not encoded again. */
+const entryOf = new WeakMap<Manager, ManagedFieldsEntry>();
+
+/** The managers of a record of ours. */
+export function storedManagers(entries: readonly ManagedFieldsEntry[] | undefined): Managers {
+  if (entries === undefined) return NOBODY;
   const kept = decoded.get(entries);
   if (kept !== undefined) return kept;
   const managers = new Map<string, Manager>();
   for (const entry of entries) {
-    const manager = readManager(entry);
-    if (manager === undefined) return undefined;
+    const manager = readManager(entry, decodeStoredFields);
+    if (manager === undefined) continue;
+    entryOf.set(manager, entry);
     managers.set(managerKey(manager), manager);
   }
   decoded.set(entries, managers);
   return managers;
 }
 
-function readManager(entry: unknown): Manager | undefined {
+const NOBODY: Managers = new Map();
+
+function readManager(entry: unknown, decode: (fields: unknown) => FieldSet | undefined): Manager | undefined {
   if (!isObject(entry)) return undefined;
   const { operation, apiVersion, fieldsType, fieldsV1 = {}, manager = '', subresource, time } = entry;
   if (operation !== 'Apply' && operation !== 'Update') return undefined;
   if (typeof apiVersion !== 'string' || apiVersion === '' || fieldsType !== 'FieldsV1') return undefined;
-  const set = decodeFields(fieldsV1);
+  const set = decode(fieldsV1);
   if (set === undefined || typeof manager !== 'string') return undefined;
   return {
     manager,
@@ -76,7 +93,11 @@ function readManager(entry: unknown): Manager | undefined {
 export function writeManagers(managers: Managers): readonly ManagedFieldsEntry[] | undefined {
   const owning = [...managers.values()].filter(({ set }) => !isEmpty(set));
   if (owning.length === 0) return undefined;
-  return owning.sort(inOrder).map(({ manager, operation, apiVersion, time, set, subresource }) => ({
+  return owning.sort(inOrder).map((manager) => entryOf.get(manager) ?? writeManager(manager));
+}
+
+function writeManager({ manager, operation, apiVersion, time, set, subresource }: Manager): ManagedFieldsEntry {
+  return {
     manager,
     operation,
     apiVersion,
@@ -84,7 +105,7 @@ export function writeManagers(managers: Managers): readonly ManagedFieldsEntry[]
     fieldsType: 'FieldsV1',
     fieldsV1: encodeFields(set),
     ...(subresource === undefined ? {} : { subresource }),
-  }));
+  };
 }
 
 const seconds = ({ time }: Manager): number => (time === undefined ? 0 : Math.floor(Date.parse(time) / 1000));
@@ -107,8 +128,8 @@ export function sameOwners(
   b: readonly ManagedFieldsEntry[] | undefined,
 ): boolean {
   if (a === b) return true;
-  const [left, right] = [readManagers(a), readManagers(b)];
-  if (left === undefined || right === undefined || left.size !== right.size) return false;
+  const [left, right] = [storedManagers(a), storedManagers(b)];
+  if (left.size !== right.size) return false;
   for (const [key, manager] of left) {
     const other = right.get(key);
     if (other === undefined || manager.apiVersion !== other.apiVersion) return false;

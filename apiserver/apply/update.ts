@@ -1,5 +1,11 @@
 import type { Kind } from '../../resources/meta/define-kind.ts';
-import { isObject, type JsonObject, type KubeObject, type ManagedFieldsEntry } from '../../resources/meta/object.ts';
+import {
+  isObject,
+  type JsonObject,
+  jsonEqual,
+  type KubeObject,
+  type ManagedFieldsEntry,
+} from '../../resources/meta/object.ts';
 import { apiVersionOf } from '../../resources/meta/resource-id.ts';
 import { compare } from './compare.ts';
 import { EMPTY, isEmpty, union } from './field-set.ts';
@@ -10,6 +16,7 @@ import {
   type Managers,
   managerKey,
   readManagers,
+  storedManagers,
   writeManagers,
 } from './managed-fields.ts';
 import { mergeTypeOf } from './merge-type.ts';
@@ -42,11 +49,11 @@ export function afterUpdate(
 
 /** Only whole objects may bring a record with them; writes of a part leave it alone. */
 function standingManagers({ subresource }: Writer, before: KubeObject | undefined, sent: unknown): Managers {
-  const live = () => readManagers(before?.metadata.managedFields) ?? new Map();
-  if (subresource !== undefined) return live();
+  const live = before?.metadata.managedFields;
+  if (subresource !== undefined || (live !== undefined && jsonEqual(sent, live))) return storedManagers(live);
   if (isReset(sent)) return new Map();
   const given = readManagers(sent);
-  return given === undefined || given.size === 0 ? live() : given;
+  return given === undefined || given.size === 0 ? storedManagers(live) : given;
 }
 
 /** The managers once the writer has made `after` of `before`. */
