@@ -48,12 +48,13 @@ function yaml(bytes: Uint8Array): unknown {
   }
 }
 
-/** A copy in which nothing is shared and everything is JSON; what JSON cannot carry is refused. */
-function asJson(value: unknown, budget: { left: number }): unknown {
+/** A copy in which nothing is shared and everything is JSON; what JSON cannot carry, such as an alias inside what it stands for, is refused. */
+function asJson(value: unknown, budget: { left: number }, depth = 0): unknown {
+  if (depth > MAX_JSON_DEPTH) throw undecodable(`it is nested more than ${MAX_JSON_DEPTH} deep`);
   if (budget.left-- <= 0) throw undecodable(`its aliases expand to more than ${MAX_VALUES} values`);
-  if (Array.isArray(value)) return value.map((item) => asJson(item, budget));
+  if (Array.isArray(value)) return value.map((item) => asJson(item, budget, depth + 1));
   if (isObject(value)) {
-    const entries = Object.entries(value).map(([name, field]) => [name, asJson(field, budget)] as const);
+    const entries = Object.entries(value).map(([name, field]) => [name, asJson(field, budget, depth + 1)] as const);
     return Object.fromEntries(entries);
   }
   if (

@@ -88,6 +88,7 @@ describe('apply', () => {
     const cases: [unknown, RegExp][] = [
       ['a: [', /^400 error decoding YAML: /],
       ['a: 1\na: 2', /^400 error decoding YAML: /],
+      ['a: &a\n  b: *a', /^400 error decoding YAML: it is nested more than/],
       ['- 1', /^400 error decoding YAML: /],
       [
         `x: &x [1, 2]\n${Array.from({ length: 101 }, (_, i) => `y${i}: *x`).join('\n')}`,
