@@ -11,6 +11,7 @@ import { capped, type Manager, type ManagerId, type Managers, managerKey, stored
 import { merge } from './merge.ts';
 import { mergeTypeOf } from './merge-type.ts';
 import { prune } from './prune.ts';
+import { underSchema } from './schema-change.ts';
 import { afterChange, conflictsOf, ignoredFields, tracked, withoutFields } from './take-over.ts';
 import { toFieldSet } from './to-field-set.ts';
 import { changed, type Writer, withoutRecord } from './update.ts';
@@ -58,7 +59,7 @@ function showName(config: JsonObject, field: string): string {
 
 /** The managers on record. Where there is none, everything that is live is before-first-apply's. */
 function recorded(applier: Applier, live: KubeObject, before: JsonObject): Managers {
-  const managers = storedManagers(live.metadata.managedFields);
+  const managers = underSchema(applier.kind, storedManagers(live.metadata.managedFields));
   if (managers.size > 0) return managers;
   return changed({ ...applier, manager: BEFORE_FIRST_APPLY }, managers, undefined, before);
 }

@@ -20,6 +20,7 @@ import {
   writeManagers,
 } from './managed-fields.ts';
 import { mergeTypeOf } from './merge-type.ts';
+import { underSchema } from './schema-change.ts';
 import { afterChange, ignoredFields, tracked, withoutFields } from './take-over.ts';
 
 /** Who writes, by which route, and when. */
@@ -42,7 +43,7 @@ export function afterUpdate(
   after: KubeObject,
   sent: unknown,
 ): readonly ManagedFieldsEntry[] | undefined {
-  const managers = standingManagers(writer, before, sent);
+  const managers = underSchema(writer.kind, standingManagers(writer, before, sent));
   if (managers.size === 0 && before !== undefined) return undefined;
   return writeManagers(changed(writer, managers, before, after));
 }

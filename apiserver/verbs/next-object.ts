@@ -42,13 +42,17 @@ export function frameOf(
 }
 
 const MAX_MANAGER_BYTES = 128;
+/** What a character of a string can take in UTF-8. */
+const MOST_BYTES_A_UNIT = 3;
 
 /** The field manager given, else the program that asks, up to the slash of its User-Agent, else who asks. */
 function managerName(option: string | undefined, userAgent: string | undefined, { user }: Identity): string {
   if (option !== undefined) return option;
   const program = (userAgent?.split('/')[0] ?? '').replace(/[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/gu, '');
+  const whole = program === '' ? user : program;
+  if (whole.length * MOST_BYTES_A_UNIT <= MAX_MANAGER_BYTES) return whole;
   let name = '';
-  for (const rune of program === '' ? user : program) {
+  for (const rune of whole) {
     if (new TextEncoder().encode(name + rune).length > MAX_MANAGER_BYTES) break;
     name += rune;
   }

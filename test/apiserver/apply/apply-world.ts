@@ -73,9 +73,11 @@ const validate = compileKindValidator(THING);
 export class ApplyWorld {
   live: KubeObject | undefined;
   #seconds = 0;
+  /** May change under way, as users' kinds do. */
+  kind: Kind = THING;
   /** Applies a spec; throws what the server would answer, also where what is left of a removed map is a null. */
   apply(manager: string, spec: unknown, force = false): this {
-    const applier = { kind: THING, manager, subresource: undefined, now: this.#now(), force };
+    const applier = { kind: this.kind, manager, subresource: undefined, now: this.#now(), force };
     const config = this.#object(spec);
     const { object, managers } = applyConfig(applier, this.live, config);
     const next = withRecord(object, writeManagers(managers));
@@ -87,7 +89,7 @@ export class ApplyWorld {
 
   /** Writes a whole spec, not as an apply. */
   update(manager: string, spec: unknown): this {
-    const writer = { kind: THING, manager, subresource: undefined, now: this.#now() };
+    const writer = { kind: this.kind, manager, subresource: undefined, now: this.#now() };
     const after = withRecord(this.#object(spec), undefined);
     this.live = withRecord(after, afterUpdate(writer, this.live, after, undefined));
     return this;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { ApiError } from '../../../resources/meta/api-error.ts';
-import { ApplyWorld } from './apply-world.ts';
+import { ApplyWorld, THING } from './apply-world.ts';
 
 type Act = (world: ApplyWorld) => unknown;
 
@@ -388,6 +388,25 @@ describe('the record of an object', () => {
     assert.equal(owners.length, 11);
     assert.deepEqual(world.owners['ancient-changes Update'], {
       'f:map': { '.': {}, 'f:k0': {}, 'f:k1': {}, 'f:k2': {} },
+    });
+  });
+
+  it('follows a schema that makes atomic what was not: who owned a part owns the whole', () => {
+    const spec = THING.schema.properties?.spec;
+    const properties = {
+      ...spec?.properties,
+      inner: { ...spec?.properties?.inner, 'x-kubernetes-map-type': 'atomic' as const },
+      set: { type: 'array' as const, items: { type: 'string' as const } },
+    };
+    const world = new ApplyWorld()
+      .apply('a', { inner: { a: 1 }, set: ['x'], name: 'n' })
+      .apply('b', { inner: { b: 1 } });
+    world.kind = { ...THING, schema: { ...THING.schema, properties: { spec: { ...spec, properties } } } };
+    assert.throws(() => world.apply('c', { inner: { b: 2 } }), { reason: 'Conflict' });
+    world.update('w', { inner: { a: 2 }, set: ['x'], name: 'n' });
+    assert.deepEqual(world.owners, {
+      'a Apply': { 'f:name': {}, 'f:set': {} },
+      'w Update': { 'f:inner': {} },
     });
   });
 

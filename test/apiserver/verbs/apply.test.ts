@@ -200,6 +200,13 @@ describe('apply', () => {
       await server.send('PATCH', `${WIDGETS}/who`, { spec: { color: 'red' } }, MERGE, more);
       const done = await server.ok('PATCH', `${WIDGETS}/who`, { spec: { size: 'large' } }, MERGE);
       assert.deepEqual(owners(done.metadata.managedFields).sort(), ['maker Update', 'operator Update', 'tool Update']);
+      const long = { headers: { 'user-agent': `${'ü'.repeat(100)}/1` } };
+      const { body } = await server.send('PATCH', `${WIDGETS}/who`, { spec: { replicas: 2 } }, MERGE, long);
+      const entries = (body.metadata?.managedFields ?? []) as readonly ManagedFieldsEntry[];
+      assert.ok(
+        entries.some(({ manager }) => manager === 'ü'.repeat(64)),
+        'no longer than 128 bytes',
+      );
     });
 
     it('a record is kept by those who leave it out, begun anew by an empty one, and kept from a broken one', async () => {
@@ -214,6 +221,26 @@ describe('apply', () => {
       assert.equal((await write([{}])).metadata.managedFields, undefined);
       const again = await put('record', {}, 'fieldManager=b');
       assert.deepEqual(owners(again.metadata.managedFields).sort(), ['b Apply', 'before-first-apply Update']);
+    });
+
+    it('kubectl takes over what it applied from the client, and its annotation keeps up; others do not', async () => {
+      const annotation = 'kubectl.kubernetes.io/last-applied-configuration';
+      const config = {
+        apiVersion: 'demo.example.com/v1',
+        kind: 'Widget',
+        metadata: { name: 'taken' },
+        spec: { size: 'small' },
+      };
+      const metadata = { annotations: { [annotation]: JSON.stringify(config) } };
+      const made = widget('taken', { metadata, spec: { color: 'red' } });
+      await server.ok('POST', `${WIDGETS}?fieldManager=kubectl-client-side-apply`, made);
+      assert.match(await refused('taken', widget('taken', { spec: { size: 'large' } })), /^409 .*\.spec\.size/);
+      const color = widget('taken', { spec: { size: 'large', color: 'blue' } });
+      assert.match(await refused('taken', color, 'fieldManager=kubectl'), /^409 .* 1 conflict: .*\.spec\.color$/);
+      const done = await put('taken', { spec: { size: 'large' } }, 'fieldManager=kubectl');
+      const annotations = (done.metadata as { annotations?: Record<string, string> }).annotations ?? {};
+      const applied = { ...config, spec: { size: 'large' } };
+      assert.equal(annotations[annotation], `${JSON.stringify(applied)}\n`);
     });
 
     it('a JSON patch may rewrite the record, under the version it names', async () => {
