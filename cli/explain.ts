@@ -61,6 +61,8 @@ function hintOf(error: ApiError): string | undefined {
     case 'Timeout':
       return again;
     case 'Conflict':
+      if (causes.has('FieldManagerConflict'))
+        return 'take these fields with --force-conflicts, or leave them out to keep their owners';
       return 'it was changed meanwhile; try again';
     case 'InsufficientStorage':
       return 'the disk of the server is full';

@@ -27,7 +27,8 @@ export function compileRules(schema: Schema, limits: RuleLimits = {}): RuleCheck
   return (object, previous) => {
     meter.refill(limits.budget ?? RULE_BUDGET);
     const run = new Run(meter);
-    run.visit(rules, celValue(object, root), previous === undefined ? undefined : celValue(previous, root), '');
+    const before = previous === undefined ? undefined : celValue(visible(previous), root);
+    run.visit(rules, celValue(visible(object), root), before, '');
     return run.causes;
   };
 }
@@ -46,6 +47,13 @@ function withTypeMeta(schema: Schema): Schema {
   const text: Schema = { type: 'string' };
   const metadata: Schema = { type: 'object', properties: { name: text, generateName: text } };
   return { ...schema, type: 'object', properties: { ...schema.properties, apiVersion: text, kind: text, metadata } };
+}
+
+/** Of metadata rules see the names only, and a record of owners would be long to convert. */
+function visible(object: JsonObject): JsonObject {
+  if (!isObject(object.metadata)) return object;
+  const names = Object.entries(object.metadata).filter(([field]) => field === 'name' || field === 'generateName');
+  return { ...object, metadata: Object.fromEntries(names) };
 }
 
 /** One check of one object: walks the values beside the compiled rules, the previous values alongside where they correspond. */

@@ -22,13 +22,16 @@ export const OBJECT_META: Schema = {
     deletionGracePeriodSeconds: whole,
     labels: texts,
     annotations: texts,
-    finalizers: { type: 'array', nullable: true, items: text },
+    finalizers: { type: 'array', nullable: true, items: text, 'x-kubernetes-list-type': 'set' },
     ownerReferences: {
       type: 'array',
       nullable: true,
+      'x-kubernetes-list-type': 'map',
+      'x-kubernetes-list-map-keys': ['uid'],
       items: {
         type: 'object',
         nullable: true,
+        'x-kubernetes-map-type': 'atomic',
         properties: { apiVersion: text, kind: text, name: text, uid: text, controller: flag, blockOwnerDeletion: flag },
       },
     },

@@ -71,42 +71,48 @@ export function propertyOf(schema: Schema, name: string): Schema | undefined {
     : undefined;
 }
 
+/** What becomes of a null that the schema does not allow where there is no default: it goes, or stays for validation to refuse. */
+export type RefusedNulls = 'go' | 'stay';
+
 /**
  * Fills in defaults where a field is absent, in lists and maps too. A null that the schema does not allow counts as
  * absent: it becomes the default, or goes. The input is left as it is.
  */
-export function applyDefaults<T extends JsonObject>(object: T, schema: Schema): T {
-  return withDefaults(object, schema) as T;
+export function applyDefaults<T extends JsonObject>(object: T, schema: Schema, nulls: RefusedNulls = 'go'): T {
+  return withDefaults(object, schema, nulls) as T;
 }
 
-function withDefaults(value: unknown, schema: Schema): unknown {
+function withDefaults(value: unknown, schema: Schema, nulls: RefusedNulls): unknown {
   if (Array.isArray(value)) {
     const items = schema.items;
     if (items === undefined) return value;
-    const filled = value.map((item) => withDefaults(refusedNull(item, items) ? defaultOf(items, null) : item, items));
+    const filled = value.map((item) =>
+      withDefaults(refusedNull(item, items) ? defaultOf(items, null) : item, items, nulls),
+    );
     return filled.every((item, i) => item === value[i]) ? value : filled;
   }
-  return isObject(value) ? fieldsWithDefaults(value, schema) : value;
+  return isObject(value) ? fieldsWithDefaults(value, schema, nulls) : value;
 }
 
-function fieldsWithDefaults(value: JsonObject, schema: Schema): JsonObject {
+function fieldsWithDefaults(value: JsonObject, schema: Schema, nulls: RefusedNulls): JsonObject {
   const filled: JsonObject = {};
   let changed = false;
+  const absent = nulls === 'stay' ? null : undefined;
   for (const [name, given] of Object.entries(value)) {
     const known =
       propertyOf(schema, name) ?? (isObject(schema.additionalProperties) ? schema.additionalProperties : undefined);
-    const present = known !== undefined && refusedNull(given, known) ? defaultOf(known, undefined) : given;
+    const present = known !== undefined && refusedNull(given, known) ? defaultOf(known, absent) : given;
     if (present === undefined) {
       changed = true;
       continue;
     }
-    const field = known === undefined ? present : withDefaults(present, known);
+    const field = known === undefined ? present : withDefaults(present, known, nulls);
     if (field !== given) changed = true;
     setOwn(filled, name, field);
   }
   for (const [name, known] of Object.entries(schema.properties ?? {})) {
     if (known.default === undefined || Object.hasOwn(filled, name)) continue;
-    setOwn(filled, name, withDefaults(defaultOf(known, undefined), known));
+    setOwn(filled, name, withDefaults(defaultOf(known, undefined), known, nulls));
     changed = true;
   }
   return changed ? filled : value;

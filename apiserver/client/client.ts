@@ -23,6 +23,8 @@ export interface WatchOptions {
 
 export interface WriteOptions {
   readonly fieldManager?: string;
+  /** Of an apply: takes fields from other managers. */
+  readonly force?: boolean;
   readonly fieldValidation?: 'Strict' | 'Warn' | 'Ignore';
   readonly dryRun?: boolean;
   /** Told each `Warning` the server sent along. */
@@ -47,7 +49,8 @@ export interface ObjectList<T> {
 export type PatchType =
   | 'application/merge-patch+json'
   | 'application/json-patch+json'
-  | 'application/strategic-merge-patch+json';
+  | 'application/strategic-merge-patch+json'
+  | 'application/apply-patch+yaml';
 
 const encoder = new TextEncoder();
 
@@ -162,10 +165,11 @@ export class ResourceClient<T extends KubeObject> {
     type: string,
     signal: AbortSignal | undefined,
   ): Promise<T> {
-    const { fieldManager, fieldValidation, dryRun } = options;
+    const { fieldManager, fieldValidation, dryRun, force } = options;
+    const asked = { fieldManager, fieldValidation, dryRun: dryRun ? 'All' : undefined, force };
     const answer = await this.#client.json(
       {
-        ...request(method, path + query({ fieldManager, fieldValidation, dryRun: dryRun ? 'All' : undefined }), signal),
+        ...request(method, path + query(asked), signal),
         headers: { 'content-type': type, accept: 'application/json' },
         body: encoder.encode(JSON.stringify(body)),
       },

@@ -54,9 +54,9 @@ export function contentType(header: string | undefined): string {
 }
 
 /** 415, naming what is accepted. */
-export function unsupportedMediaType(got: string, accepted: readonly string[]): ApiError {
+export function unsupportedMediaType(accepted: readonly string[]): ApiError {
   return new ApiError(
     'UnsupportedMediaType',
-    `the body of the request was in an unknown format - accepted media types include: ${accepted.join(', ')} (got ${got})`,
+    `the body of the request was in an unknown format - accepted media types include: ${accepted.join(', ')}`,
   );
 }

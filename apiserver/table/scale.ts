@@ -1,5 +1,6 @@
-import { ApiError } from '../../resources/meta/api-error.ts';
+import { ApiError, invalid } from '../../resources/meta/api-error.ts';
 import type { ScaleMapping } from '../../resources/meta/define-kind.ts';
+import { encodeJson } from '../../resources/meta/json.ts';
 import { isObject, type KubeObject, type ObjectMeta, valueAt } from '../../resources/meta/object.ts';
 
 /** autoscaling/v1 Scale. `selector` is a label selector in its text form. */
@@ -55,4 +56,14 @@ const fieldsOf = (path: string): readonly string[] => path.split('.').filter((fi
 function numberAt(object: KubeObject, path: string): number | undefined {
   const value = valueAt(object, fieldsOf(path));
   return typeof value === 'number' ? value : undefined;
+}
+
+/** The number a Scale asks for; none is 0. Throws `Invalid` when it is no number of replicas. */
+export function replicasOf(scale: unknown, name: string): number {
+  const replicas = valueAt(scale, ['spec', 'replicas']) ?? 0;
+  if (typeof replicas === 'number' && Number.isInteger(replicas) && replicas >= 0) return replicas;
+  const message = `Invalid value: ${encodeJson(replicas)}: must be a whole number greater than or equal to 0`;
+  throw invalid({ group: 'autoscaling', kind: 'Scale' }, name, [
+    { reason: 'FieldValueInvalid', field: 'spec.replicas', message },
+  ]);
 }

@@ -35,15 +35,17 @@ export interface SentObject {
 /** The body of a create or update. Built-in kinds may leave out apiVersion and kind. */
 export async function readObject(request: ServerRequest, kind: Kind): Promise<SentObject> {
   const type = contentType(request.headers['content-type']);
-  if (type !== 'application/json') throw unsupportedMediaType(type, ['application/json']);
+  if (type !== 'application/json') throw unsupportedMediaType(['application/json']);
   const unrecognized = `the object provided is unrecognized (must be of type ${kind.kind}): couldn't get version/kind`;
   const { value, duplicates } = await readJsonBody(request, unrecognized);
   if (!isObject(value)) throw new ApiError('BadRequest', `${unrecognized}; the body is not a JSON object`);
   return { object: checkedType(value, kind, unrecognized), duplicates };
 }
 
+type TypeMeta = Pick<Kind, 'group' | 'version' | 'kind' | 'origin'>;
+
 /** Checks apiVersion, kind and the shape of metadata, of a body or of a patched object. */
-export function checkedType(value: JsonObject, kind: Kind, unrecognized?: string): SentObject['object'] {
+export function checkedType(value: JsonObject, kind: TypeMeta, unrecognized?: string): SentObject['object'] {
   const expected = apiVersionOf(kind);
   const filled =
     kind.origin === 'core'

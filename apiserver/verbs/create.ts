@@ -1,6 +1,7 @@
 import { ApiError, alreadyExists, forbidden, invalid, notAllowed, notFound } from '../../resources/meta/api-error.ts';
 import type { JsonObject } from '../../resources/meta/object.ts';
 import { requiredValue } from '../admission/causes.ts';
+import type { Managers } from '../apply/managed-fields.ts';
 import { authorizeObject } from '../auth/authorize.ts';
 import { storeKey } from '../cache/keys.ts';
 import { commit, currentOf, type WritePlan } from '../registry/commit.ts';
@@ -8,7 +9,7 @@ import { dryRunOption, fieldManagerOption, fieldValidationOption } from '../requ
 import { warningHeaders } from '../requests/respond.ts';
 import type { ServerResponse } from '../requests/server-request.ts';
 import { readObject } from './body.ts';
-import { checkNames, knownFields, newObject, type WriteFrame } from './next-object.ts';
+import { checkNames, frameOf, knownFields, newObject, type WriteFrame } from './next-object.ts';
 import { oneObject } from './represent.ts';
 import type { VerbContext } from './verb-context.ts';
 
@@ -21,14 +22,14 @@ const NAME_TRIES = 8;
 
 /** POST to a collection. */
 export async function create(context: VerbContext): Promise<ServerResponse> {
-  const { parts, request, served, target, identity } = context;
+  const { parts, request, served, target } = context;
   const { kind } = served;
   const { query } = request;
   if (kind.namespaced && target.namespace === undefined) {
     throw notAllowed();
   }
   const dryRun = dryRunOption(query.getAll('dryRun'), OPTIONS);
-  fieldManagerOption(query, OPTIONS);
+  const frame = frameOf(context, fieldManagerOption(query, OPTIONS));
   const sent = await readObject(request, kind);
   const directive = fieldValidationOption(query, OPTIONS);
   const { object, warnings } = knownFields(kind, sent.object, sent.duplicates, directive);
@@ -36,7 +37,6 @@ export async function create(context: VerbContext): Promise<ServerResponse> {
   if (object.metadata.resourceVersion !== undefined && object.metadata.resourceVersion !== '') {
     throw new ApiError('BadRequest', 'resourceVersion should not be set on objects to be created');
   }
-  const frame: WriteFrame = { parts, served, identity, subresource: undefined };
   const created = await commit(parts, () => planCreate(context, frame, object), { dryRun, signal: request.signal });
   if (created === undefined) throw new Error('a create ended in a removal');
   return oneObject(201, kind, created, {
@@ -47,12 +47,18 @@ export async function create(context: VerbContext): Promise<ServerResponse> {
   });
 }
 
-function planCreate(context: VerbContext, frame: WriteFrame, sent: JsonObject & { metadata: JsonObject }): WritePlan {
+/** The plan of making an object in a namespace that lives. `managers` own it when it comes of an apply. */
+export function planCreate(
+  context: VerbContext,
+  frame: WriteFrame,
+  sent: JsonObject & { metadata: JsonObject },
+  managers?: Managers,
+): WritePlan {
   const { parts, target, served, identity } = context;
   const { kind } = served;
   const name = newName(context, sent.metadata);
   const relies = kind.namespaced ? [livingNamespace(context, name)] : [];
-  const object = newObject(frame, sent, name, target.namespace);
+  const object = newObject(frame, sent, name, target.namespace, managers);
   authorizeObject(identity, kind, object);
   const there = currentOf(parts.cache, kind, target.namespace, name);
   if (there !== undefined) {

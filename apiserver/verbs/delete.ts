@@ -135,7 +135,7 @@ async function readOptions(request: ServerRequest): Promise<{ value: JsonObject 
   const bytes = await request.body(64 << 10);
   if (bytes.length === 0) return { value: {} };
   const type = contentType(request.headers['content-type']);
-  if (type !== 'application/json') throw unsupportedMediaType(type, ['application/json']);
+  if (type !== 'application/json') throw unsupportedMediaType(['application/json']);
   const again = { ...request, body: async () => bytes };
   const { value } = await readJsonBody(again, 'error decoding DeleteOptions');
   if (!isObject(value)) throw new ApiError('BadRequest', 'DeleteOptions must be a JSON object');

@@ -13,9 +13,11 @@ import { decodeMetadata } from '../admission/decode-metadata.ts';
 import type { FieldValidation } from '../admission/field-validation.ts';
 import { judgeFields } from '../admission/field-validation.ts';
 import { applyDefaults, pruneUnknown } from '../admission/structural.ts';
+import { type Managers, sameOwners, writeManagers } from '../apply/managed-fields.ts';
+import { afterUpdate } from '../apply/update.ts';
 import type { Identity } from '../auth/identity.ts';
 import type { ServedKind } from '../registry/registry.ts';
-import type { ServerParts } from './verb-context.ts';
+import type { ServerParts, VerbContext } from './verb-context.ts';
 import { carryWritten, checkFinalizers, checkHostWrite } from './writers.ts';
 
 /** Who writes what, and how strictly it is read. */
@@ -24,6 +26,37 @@ export interface WriteFrame {
   readonly served: ServedKind;
   readonly identity: Identity;
   readonly subresource: string | undefined;
+  /** The name under which what this write sets is owned. */
+  readonly manager: string;
+  /** The subresource that owns it, where that is not the one written. */
+  readonly ownedBy?: string;
+}
+
+/** The frame of a request's write. `option` is its `fieldManager`, which a request need not give. */
+export function frameOf(
+  { parts, served, identity, target, request }: VerbContext,
+  option: string | undefined,
+): WriteFrame {
+  const manager = managerName(option, request.headers['user-agent'], identity);
+  return { parts, served, identity, subresource: target.subresource, manager };
+}
+
+const MAX_MANAGER_BYTES = 128;
+/** What a character of a string can take in UTF-8. */
+const MOST_BYTES_A_UNIT = 3;
+
+/** The field manager given, else the program that asks, up to the slash of its User-Agent, else who asks. */
+function managerName(option: string | undefined, userAgent: string | undefined, { user }: Identity): string {
+  if (option !== undefined) return option;
+  const program = (userAgent?.split('/')[0] ?? '').replace(/[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/gu, '');
+  const whole = program === '' ? user : program;
+  if (whole.length * MOST_BYTES_A_UNIT <= MAX_MANAGER_BYTES) return whole;
+  let name = '';
+  for (const rune of whole) {
+    if (new TextEncoder().encode(name + rune).length > MAX_MANAGER_BYTES) break;
+    name += rune;
+  }
+  return name;
 }
 
 /** Drops fields no schema knows, telling them as the directive wants. Answers the object and the warnings. */
@@ -38,12 +71,16 @@ export function knownFields(
   return { object: { ...object, metadata: isObject(object.metadata) ? object.metadata : {} }, warnings };
 }
 
-/** A new object from what a client sent: system metadata, defaults, admission, then every check. Throws what a client is to be told. */
+/**
+ * A new object from what a client sent: system metadata, defaults, admission, then every check. Throws what a client is to be told.
+ * `managers` own it when it comes of an apply, else whoever writes it does.
+ */
 export function newObject(
   frame: WriteFrame,
   sent: JsonObject & { metadata: JsonObject },
   name: string,
   namespace: string | undefined,
+  managers?: Managers,
 ): KubeObject {
   const { parts, served } = frame;
   const { kind } = served;
@@ -54,27 +91,37 @@ export function newObject(
     uid: parts.ids.uid(),
     resourceVersion: '',
     generation: 1,
-    creationTimestamp: `${new Date(parts.clock.now()).toISOString().slice(0, 19)}Z`,
+    creationTimestamp: instantOf(parts),
   };
   const { status, ...rest } = sent;
   const draft = applyDefaults(
     { ...rest, ...(kind.status || status === undefined ? {} : { status }), metadata },
     kind.schema,
+    refusedNulls(managers),
   ) as JsonObject;
   const object = carryWritten(frame, undefined, draft as KubeObject);
   checkFinalizers(frame, undefined, object);
   checkHostWrite(frame, undefined, object);
-  return checked(frame, admitted(frame, object, undefined), undefined);
+  const made = admitted(frame, object, undefined);
+  const owned = withRecord(made, recordOf(frame, undefined, made, sent.metadata.managedFields, managers));
+  return checked(frame, owned, undefined);
 }
+
+/** An applied null is owned, so it cannot just go: the real server refuses it where the field has no default. */
+const refusedNulls = (managers: Managers | undefined) => (managers === undefined ? 'go' : 'stay');
+
+/** Now, as objects tell times. */
+export const instantOf = ({ clock }: ServerParts) => `${new Date(clock.now()).toISOString().slice(0, 19)}Z`;
 
 /**
  * The object that an update wishes for, on top of what stands: what the caller may not set is taken from what stands. Answers `before`
- * itself when nothing changes.
+ * itself when nothing changes but times of its managedFields. `managers` own it after an apply.
  */
 export function nextObject(
   frame: WriteFrame,
   before: KubeObject,
   wanted: JsonObject & { metadata: JsonObject },
+  managers?: Managers,
 ): KubeObject {
   const { kind } = frame.served;
   checkIdentity(kind, before, wanted.metadata);
@@ -84,12 +131,36 @@ export function nextObject(
     checkFinalizers(frame, before, draft);
     checkHostWrite(frame, before, draft);
   }
-  const next = admitted(frame, applyDefaults(draft, kind.schema) as KubeObject, before);
-  if (jsonEqual(next, before)) return before;
+  const next = admitted(frame, applyDefaults(draft, kind.schema, refusedNulls(managers)) as KubeObject, before);
+  const same = jsonEqual(next, before);
+  const { managedFields } = before.metadata;
+  const sent = wanted.metadata.managedFields;
+  if (same && managers === undefined && (sent === undefined || jsonEqual(sent, managedFields))) return before;
+  const record = recordOf(frame, before, next, sent, managers);
+  if (same && sameOwners(record, managedFields)) return before;
   const object = changedBeyondMetadata(kind, before, next)
     ? { ...next, metadata: { ...next.metadata, generation: (before.metadata.generation ?? 0) + 1 } }
     : next;
-  return checked(frame, object, before);
+  return checked(frame, withRecord(object, record), before);
+}
+
+/** Who owns what of an object that is about to be written. `sent` is the record that a client sent along. */
+function recordOf(
+  { parts, served, subresource, manager, ownedBy }: WriteFrame,
+  before: KubeObject | undefined,
+  after: KubeObject,
+  sent: unknown,
+  managers: Managers | undefined,
+): ObjectMeta['managedFields'] {
+  if (managers !== undefined) return writeManagers(managers);
+  const writer = { kind: served.kind, manager, subresource: ownedBy ?? subresource, now: instantOf(parts) };
+  return afterUpdate(writer, before, after, sent);
+}
+
+function withRecord(object: KubeObject, record: ObjectMeta['managedFields']): KubeObject {
+  const { managedFields, ...metadata } = object.metadata;
+  if (managedFields === record) return object;
+  return { ...object, metadata: record === undefined ? metadata : { ...metadata, managedFields: record } };
 }
 
 /** What of the wish this route writes: the status, one part, or all but the status. */
@@ -120,7 +191,7 @@ function isEmpty(value: unknown): boolean {
 /** The metadata only the server sets. */
 function systemMetadata(metadata: ObjectMeta): Partial<ObjectMeta> {
   const { name, namespace, generateName, uid, resourceVersion, generation, creationTimestamp } = metadata;
-  const { deletionTimestamp, deletionGracePeriodSeconds } = metadata;
+  const { deletionTimestamp, deletionGracePeriodSeconds, managedFields } = metadata;
   const all = {
     name,
     namespace,
@@ -131,6 +202,7 @@ function systemMetadata(metadata: ObjectMeta): Partial<ObjectMeta> {
     creationTimestamp,
     deletionTimestamp,
     deletionGracePeriodSeconds,
+    managedFields,
   };
   return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
 }

@@ -7,14 +7,16 @@ import { applyStrategicMergePatch } from '../patch/strategic-merge-patch.ts';
 import { contentType, unsupportedMediaType } from '../requests/media-type.ts';
 import { dryRunOption, fieldManagerOption, fieldValidationOption, invalidOption } from '../requests/options.ts';
 import type { ServerResponse } from '../requests/server-request.ts';
+import { applyPatch } from './apply.ts';
 import { checkedType, readJsonBody } from './body.ts';
-import { checkNames, knownFields } from './next-object.ts';
+import { checkNames, frameOf, knownFields } from './next-object.ts';
 import { checkVersion, writeOver } from './update.ts';
 import { nameOf, type VerbContext } from './verb-context.ts';
 
 const OPTIONS = 'PatchOptions';
 const MERGE = 'application/merge-patch+json';
 const JSON_PATCH = 'application/json-patch+json';
+const APPLY = 'application/apply-patch+yaml';
 const STRATEGIC = 'application/strategic-merge-patch+json';
 
 /** PATCH of an object, its status, or another part of it: read, change, write, again when another write came between. */
@@ -23,16 +25,17 @@ export async function patch(context: VerbContext): Promise<ServerResponse> {
   const { kind } = served;
   const { query } = request;
   const type = contentType(request.headers['content-type']);
-  const accepted = kind.origin === 'core' ? [JSON_PATCH, MERGE, STRATEGIC] : [JSON_PATCH, MERGE];
-  if (!accepted.includes(type)) throw unsupportedMediaType(type, accepted);
+  const accepted = kind.origin === 'core' ? [JSON_PATCH, MERGE, STRATEGIC, APPLY] : [JSON_PATCH, MERGE, APPLY];
+  if (!accepted.includes(type)) throw unsupportedMediaType(accepted);
+  if (type === APPLY) return applyPatch(context);
   if (query.has('force'))
     throw invalidOption(OPTIONS, 'force', 'FieldValueForbidden', 'Forbidden: may not be specified for non-apply patch');
   const dryRun = dryRunOption(query.getAll('dryRun'), OPTIONS);
-  fieldManagerOption(query, OPTIONS);
+  const frame = frameOf(context, fieldManagerOption(query, OPTIONS));
   const directive = fieldValidationOption(query, OPTIONS);
   const apply = await readPatch(context, type);
   const warnings: string[] = [];
-  return writeOver(context, dryRun, warnings, (before) => {
+  return writeOver(context, frame, dryRun, warnings, (before) => {
     const patched = checkedType(apply.to(before), kind);
     const { object, warnings: found } = knownFields(
       kind,

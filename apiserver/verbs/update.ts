@@ -6,7 +6,7 @@ import { dryRunOption, fieldManagerOption, fieldValidationOption } from '../requ
 import { warningHeaders } from '../requests/respond.ts';
 import type { ServerResponse } from '../requests/server-request.ts';
 import { readObject } from './body.ts';
-import { checkNames, knownFields, nextObject, type WriteFrame } from './next-object.ts';
+import { checkNames, frameOf, knownFields, nextObject, type WriteFrame } from './next-object.ts';
 import { oneObject } from './represent.ts';
 import { nameOf, type VerbContext } from './verb-context.ts';
 
@@ -18,12 +18,12 @@ export async function update(context: VerbContext): Promise<ServerResponse> {
   const { kind } = served;
   const { query } = request;
   const dryRun = dryRunOption(query.getAll('dryRun'), OPTIONS);
-  fieldManagerOption(query, OPTIONS);
+  const frame = frameOf(context, fieldManagerOption(query, OPTIONS));
   const sent = await readObject(request, kind);
   const { object, warnings } = knownFields(kind, sent.object, sent.duplicates, fieldValidationOption(query, OPTIONS));
   checkNames(object.metadata, nameOf(context), target.namespace);
   const version = object.metadata.resourceVersion;
-  return writeOver(context, dryRun, warnings, (before) => {
+  return writeOver(context, frame, dryRun, warnings, (before) => {
     if (version === undefined || version === '') {
       if (kind.origin === 'core') return object;
       const message = 'Invalid value: 0x0: must be specified for an update';
@@ -42,6 +42,7 @@ export async function update(context: VerbContext): Promise<ServerResponse> {
  */
 export async function writeOver(
   context: VerbContext,
+  frame: WriteFrame,
   dryRun: boolean,
   warnings: readonly string[],
   wish: (before: KubeObject) => JsonObject & { metadata: JsonObject },
@@ -50,7 +51,6 @@ export async function writeOver(
   let last: KubeObject | undefined;
   const plan = (): WritePlan => {
     const before = standing(context);
-    const frame: WriteFrame = { parts, served, identity: context.identity, subresource: context.target.subresource };
     const next = nextObject(frame, before.object, wish(before.object));
     last = next;
     return planOver(context, before, isHeld(context, next) ? next : undefined);

@@ -1,4 +1,4 @@
-import type { NewObject } from '../../apiserver/client/client.ts';
+import type { NewObject, WriteOptions } from '../../apiserver/client/client.ts';
 import { ApiError } from '../../resources/meta/api-error.ts';
 import { isObject, type JsonObject, type KubeObject, type ObjectMeta } from '../../resources/meta/object.ts';
 import { LAST_APPLIED, lastApplied, withLastApplied } from '../apply/last-applied.ts';
@@ -10,6 +10,7 @@ import { explain } from '../explain.ts';
 import { Exit, Failure, usage } from '../failure.ts';
 import { type Io, printLine, warn } from '../io.ts';
 import { renderJson } from '../render/json.ts';
+import { withoutManagedFields } from '../render/managed-fields.ts';
 import { objectName } from '../render/name.ts';
 import { renderYaml } from '../render/yaml.ts';
 import { openSession, type Session } from '../session.ts';
@@ -21,14 +22,19 @@ export interface ApplyOptions {
   readonly recursive: boolean;
   readonly dryRun: boolean;
   readonly validate: string;
+  /** The server merges, and refuses to alter what others own unless forced. */
+  readonly serverSide: boolean;
+  readonly force: boolean;
+  readonly fieldManager: string;
   readonly output: string | undefined;
 }
 
-const FIELD_MANAGER = 'coppice';
 /** Someone else may write between our reading and our patch. */
 const ATTEMPTS = 5;
+/** The name that owns what coppice applies, unless another is given. */
+export const FIELD_MANAGER = 'coppice';
 
-type Outcome = 'created' | 'configured' | 'unchanged';
+type Outcome = 'created' | 'configured' | 'unchanged' | 'serverside-applied';
 
 /** Makes every object of the files as they say, in their order. One that fails does not keep the others from being applied. */
 export async function apply(io: Io, target: Target, options: ApplyOptions): Promise<void> {
@@ -43,7 +49,7 @@ export async function apply(io: Io, target: Target, options: ApplyOptions): Prom
   let failed = 0;
   for (const placed of await placeObjects(session, sources)) {
     try {
-      const { outcome, object } = await applyOne(session, placed, options);
+      const { outcome, object } = await (options.serverSide ? applyOnServer : applyOne)(session, placed, options);
       applied.push(object);
       if (options.output === undefined || options.output === 'table' || options.output === 'wide')
         printLine(
@@ -61,6 +67,26 @@ export async function apply(io: Io, target: Target, options: ApplyOptions): Prom
   if (failed > 0) throw new Exit(1);
 }
 
+function writeOptions(io: Io, options: ApplyOptions): WriteOptions {
+  return {
+    fieldManager: options.fieldManager,
+    fieldValidation: VALIDATION[options.validate] ?? 'Strict',
+    dryRun: options.dryRun,
+    onWarning: (text: string) => warn(io, `Warning: ${text}`),
+  };
+}
+
+async function applyOnServer(
+  { client, io }: Session,
+  placed: PlacedObject,
+  options: ApplyOptions,
+): Promise<{ outcome: Outcome; object: KubeObject }> {
+  const resource = client.resource<KubeObject>(placed.resource, placed.namespace);
+  const write = { ...writeOptions(io, options), force: options.force, type: 'application/apply-patch+yaml' as const };
+  const object = await resource.patch(placed.name, placed.object, write, io.signal);
+  return { outcome: 'serverside-applied', object };
+}
+
 async function applyOne(
   session: Session,
   placed: PlacedObject,
@@ -69,12 +95,7 @@ async function applyOne(
   const { client, io } = session;
   const resource = client.resource<KubeObject>(placed.resource, placed.namespace);
   const wanted = withLastApplied(placed.object);
-  const write = {
-    fieldManager: FIELD_MANAGER,
-    fieldValidation: VALIDATION[options.validate] ?? ('Strict' as const),
-    dryRun: options.dryRun,
-    onWarning: (text: string) => warn(io, `Warning: ${text}`),
-  };
+  const write = writeOptions(io, options);
   for (let attempt = 1; ; attempt++) {
     try {
       const current = await existing(() => resource.get(placed.name, io.signal));
@@ -134,7 +155,8 @@ function reportFailure(io: Io, placed: PlacedObject, error: ApiError): void {
   if (explained?.hint !== undefined) warn(io, `hint: ${explained.hint}`);
 }
 
-function printApplied(io: Io, objects: readonly KubeObject[], output: 'json' | 'yaml'): void {
+function printApplied(io: Io, applied: readonly KubeObject[], output: 'json' | 'yaml'): void {
+  const objects = applied.map(withoutManagedFields);
   const value =
     objects.length === 1
       ? objects[0]

@@ -17,7 +17,7 @@ export async function watchObjects(
   session: Session,
   asked: Query,
   output: Output,
-  allNamespaces: boolean,
+  { allNamespaces, shown }: { readonly allNamespaces: boolean; readonly shown: (object: KubeObject) => KubeObject },
 ): Promise<void> {
   const [name] = asked.names ?? [];
   const query = name === undefined ? asked : { ...asked, names: undefined, fieldSelector: `metadata.name=${name}` };
@@ -27,7 +27,7 @@ export async function watchObjects(
   const resource = session.client.resource(query.resource, query.namespace);
   const print = (object: KubeObject) => {
     if (output === 'name') session.io.stdout.write(`${objectName(query.resource, object.metadata.name)}\n`);
-    else session.io.stdout.write(output === 'yaml' ? `---\n${renderYaml(object)}` : renderJson(object));
+    else session.io.stdout.write(output === 'yaml' ? `---\n${renderYaml(shown(object))}` : renderJson(shown(object)));
   };
   if (name !== undefined) await resource.get(name, session.io.signal);
   const { items, resourceVersion } = await listAll(resource, query, session.io.signal);

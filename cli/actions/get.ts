@@ -7,6 +7,7 @@ import { Exit, Failure } from '../failure.ts';
 import { type Io, warn } from '../io.ts';
 import { listAll } from '../list-all.ts';
 import { renderJson } from '../render/json.ts';
+import { withoutManagedFields } from '../render/managed-fields.ts';
 import { objectName } from '../render/name.ts';
 import { type Output, outputOf } from '../render/output.ts';
 import { renderYaml } from '../render/yaml.ts';
@@ -22,6 +23,7 @@ export interface GetOptions {
   readonly fieldSelector: string | undefined;
   readonly watch: boolean;
   readonly ignoreNotFound: boolean;
+  readonly showManagedFields: boolean;
 }
 
 /** What is asked of one resource: some of its objects by name, or all that match. */
@@ -44,13 +46,15 @@ export async function get(io: Io, target: Target, options: GetOptions): Promise<
       ? selection.resources.map((resource) => queryOf(session, resource, options))
       : byResource(selection.objects).map(([resource, names]) => ({ ...queryOf(session, resource, options), names }));
   const output = outputOf(io, options.output);
-  if (options.watch) return watchObjects(session, oneOf(queries), output, options.allNamespaces);
+  const shown = options.showManagedFields ? (object: KubeObject) => object : withoutManagedFields;
+  const { allNamespaces } = options;
+  if (options.watch) return watchObjects(session, oneOf(queries), output, { allNamespaces, shown });
   if (output === 'table' || output === 'wide') {
     return getTables(session, queries, { ...options, wide: output === 'wide' });
   }
   const { objects, failures } = await getObjects(session, queries, options.ignoreNotFound);
   const single = selection.kind === 'named' && selection.objects.length === 1;
-  if (!single || objects.length > 0) printObjects(io, objects, output, single, queries);
+  if (!single || objects.length > 0) printObjects(io, objects.map(shown), output, single, queries);
   for (const failure of failures) warn(io, `error: ${failure.message}`);
   if (failures.length > 0) throw new Exit(1);
 }

@@ -22,6 +22,16 @@ export default class Apply extends CoppiceCommand {
       options: ['none', 'server'],
       default: 'none',
     }),
+    'server-side': Flags.boolean({
+      default: false,
+      description: 'let the server merge, and keep record of who set which field',
+    }),
+    'force-conflicts': Flags.boolean({
+      default: false,
+      description: 'with --server-side, take fields that others own',
+      dependsOn: ['server-side'],
+    }),
+    'field-manager': Flags.string({ description: 'the name that owns what is applied', default: 'coppice' }),
     validate: Flags.string({
       description: 'what to do about unknown fields',
       options: ['strict', 'warn', 'ignore', 'true', 'false'],
@@ -39,6 +49,9 @@ export default class Apply extends CoppiceCommand {
       recursive: flags.recursive,
       dryRun: flags['dry-run'] === 'server',
       validate: flags.validate,
+      serverSide: flags['server-side'],
+      force: flags['force-conflicts'],
+      fieldManager: flags['field-manager'],
       output: flags.output,
     });
   }

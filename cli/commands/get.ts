@@ -17,6 +17,10 @@ export default class Get extends CoppiceCommand {
     selector: Flags.string({ char: 'l', description: 'only those with these labels', helpValue: 'KEY=VALUE' }),
     'field-selector': Flags.string({ description: 'only those with these fields', helpValue: 'PATH=VALUE' }),
     watch: Flags.boolean({ default: false, char: 'w', description: 'go on and show each change' }),
+    'show-managed-fields': Flags.boolean({
+      default: false,
+      description: 'with -o json or yaml, show who set which field',
+    }),
     'ignore-not-found': Flags.boolean({ default: false, description: 'a name that does not exist is no error' }),
   };
 
@@ -31,6 +35,7 @@ export default class Get extends CoppiceCommand {
       fieldSelector: flags['field-selector'],
       watch: flags.watch,
       ignoreNotFound: flags['ignore-not-found'],
+      showManagedFields: flags['show-managed-fields'],
     });
   }
 }

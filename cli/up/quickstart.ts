@@ -8,7 +8,7 @@ import { VM } from '../../resources/kinds/vm.ts';
 import { ApiError } from '../../resources/meta/api-error.ts';
 import { findCondition, isTrue } from '../../resources/meta/condition.ts';
 import type { ResourceRef } from '../../resources/meta/define-kind.ts';
-import { apply } from '../actions/apply.ts';
+import { apply, FIELD_MANAGER } from '../actions/apply.ts';
 import { explain } from '../explain.ts';
 import { Failure } from '../failure.ts';
 import type { Io } from '../io.ts';
@@ -95,12 +95,13 @@ async function ensureImage({ steps, home, buildImage }: QuickstartDeps, signal: 
 /** Applies as `coppice apply -k` does, so that doing it again changes nothing; its lines are not shown. */
 async function applyFolder(io: Io, home: Home): Promise<void> {
   const quiet = new Writable({ write: (_chunk, _encoding, done) => done() });
-  const options = { words: [], files: [], recursive: false, dryRun: false, validate: 'strict', output: undefined };
+  const files = { words: [], files: [], recursive: false };
+  const how = { dryRun: false, validate: 'strict', serverSide: false, force: false, fieldManager: FIELD_MANAGER };
   const kustomize = join(packageRoot(), 'manifests', 'quickstart');
   await apply(
     { ...io, stdout: quiet },
     { kubeconfig: home.kubeconfig, context: undefined, namespace: undefined },
-    { ...options, kustomize },
+    { ...files, ...how, output: undefined, kustomize },
   );
 }
 

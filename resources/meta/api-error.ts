@@ -74,11 +74,18 @@ export class ApiError extends Error {
   readonly details: StatusDetails | undefined;
   /** A fresh continue token, with `Expired` lists. */
   readonly continueToken: string | undefined;
+  readonly #reasonless: boolean;
 
   constructor(
     reason: Reason,
     message: string,
-    options: ErrorOptions & { details?: StatusDetails; code?: number; continueToken?: string } = {},
+    options: ErrorOptions & {
+      details?: StatusDetails;
+      code?: number;
+      continueToken?: string;
+      /** The Status gives no reason, as the real server's does where an error of its own came through. */
+      reasonless?: boolean;
+    } = {},
   ) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.name = 'ApiError';
@@ -86,6 +93,7 @@ export class ApiError extends Error {
     this.code = options.code ?? CODES[reason];
     this.details = options.details;
     this.continueToken = options.continueToken;
+    this.#reasonless = options.reasonless === true;
   }
 
   toStatus(): Status {
@@ -95,7 +103,7 @@ export class ApiError extends Error {
       metadata: this.continueToken === undefined ? {} : { continue: this.continueToken },
       status: 'Failure',
       message: this.message,
-      reason: this.reason,
+      ...(this.#reasonless ? {} : { reason: this.reason }),
       ...(this.details === undefined ? {} : { details: this.details }),
       code: this.code,
     };

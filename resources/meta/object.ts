@@ -13,6 +13,19 @@ export interface ObjectMeta {
   annotations?: Record<string, string>;
   finalizers?: string[];
   ownerReferences?: OwnerReference[];
+  /** Who owns which fields; kept by the server. */
+  managedFields?: readonly ManagedFieldsEntry[];
+}
+
+/** The fields that one manager set by one operation. */
+export interface ManagedFieldsEntry {
+  readonly manager: string;
+  readonly operation: 'Apply' | 'Update';
+  readonly apiVersion: string;
+  readonly time?: string;
+  readonly fieldsType: string;
+  readonly fieldsV1: JsonObject;
+  readonly subresource?: string;
 }
 
 export interface OwnerReference {

@@ -47,6 +47,30 @@ describe('the CLI and the real server', () => {
     assert.equal(second.stdout, first.stdout.replaceAll('created', 'unchanged'));
   });
 
+  it('apply on the server: fields have owners, and only force takes them', async () => {
+    const apply = (displayName: string, ...flags: string[]) =>
+      folder.run(['apply', '-f', '-', '--server-side', ...flags], {
+        stdin: `apiVersion: coppice.dev/v1\nkind: Image\nmetadata: {name: ssa}\nspec: {displayName: ${displayName}, guestOS: linux, source: {path: p}}\n`,
+      });
+    assert.equal((await apply('one')).stdout, 'image.coppice.dev/ssa serverside-applied\n');
+    const refused = await apply('two', '--field-manager', 'other');
+    assert.equal(refused.code, 1);
+    assert.match(
+      refused.stderr,
+      /Apply failed with 1 conflict: conflict with "coppice": \.spec\.displayName\nhint: .*--force/,
+    );
+    const forced = await apply('two', '--field-manager', 'other', '--force-conflicts', '-o', 'json');
+    assert.equal(JSON.parse(forced.stdout).spec.displayName, 'two');
+    const get = (...flags: string[]) => folder.run(['get', 'image/ssa', '-o', 'json', ...flags]);
+    assert.equal(JSON.parse((await get()).stdout).metadata.managedFields, undefined);
+    const { managedFields } = JSON.parse((await get('--show-managed-fields')).stdout).metadata;
+    const owners = managedFields.map(
+      (entry: { manager: string; operation: string }) => `${entry.manager} ${entry.operation}`,
+    );
+    assert.deepEqual(owners.sort(), ['coppice Apply', 'other Apply']);
+    await folder.run(['delete', '-y', 'image/ssa']);
+  });
+
   it('show it as a table, as JSON, in full and on one screen', async () => {
     const table = await folder.run(['get', 'vms', '-A'], { tty: true });
     assert.match(table.stdout, /^NAMESPACE +NAME +PHASE +READY +HOST +IMAGE +AGE\ndemo +hello /);

@@ -30,11 +30,16 @@ describe('create', () => {
     assert.deepEqual(Object.keys(made).sort(), [
       'creationTimestamp',
       'generation',
+      'managedFields',
       'name',
       'namespace',
       'resourceVersion',
       'uid',
     ]);
+    assert.deepEqual(
+      made.managedFields?.map(({ manager, operation }) => `${manager} ${operation}`),
+      ['operator Update'],
+    );
     assert.equal(object.status, undefined, 'status is for /status');
     assert.equal((object.spec as { color?: string }).color, 'grey', 'defaults are filled in');
   });

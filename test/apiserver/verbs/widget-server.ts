@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import type { Clock } from '../../../resources/ambient/clock.ts';
+import type { ManagedFieldsEntry } from '../../../resources/meta/object.ts';
 import { GADGET, WIDGET } from '../../builders/widget.ts';
 import { type Answer, type RawAnswer, type RawWish, send } from '../../harness/raw.ts';
 import { startTestServer, type TestServer } from '../../harness/server.ts';
@@ -66,6 +67,7 @@ export interface Meta {
   readonly deletionGracePeriodSeconds?: number;
   readonly finalizers?: string[];
   readonly labels?: Record<string, string>;
+  readonly managedFields?: readonly ManagedFieldsEntry[];
 }
 
 /** A widget as a client sends it. */

@@ -65,7 +65,7 @@ describe('finalizers under coppice.dev/', () => {
   const frame = (identity: Identity, parts: ServerParts): WriteFrame => {
     const served = parts.registry.find('demo.example.com', 'v1', 'widgets');
     assert.ok(served !== undefined);
-    return { parts, served, identity, subresource: undefined };
+    return { parts, served, identity, subresource: undefined, manager: 'tests' };
   };
   const held = (...finalizers: string[]) => ({ ...aWidget(), metadata: { ...aWidget().metadata, finalizers } });
 
