@@ -2,34 +2,75 @@ import type { Kind } from '../../resources/meta/define-kind.ts';
 import { resourceId } from '../../resources/meta/resource-id.ts';
 import { compileKindValidator, type KindValidator } from '../admission/validate.ts';
 
-/** A kind that is served, with what was compiled from it. */
+/** One version of a kind that is served, with what was compiled from it. */
 export interface ServedKind {
   readonly kind: Kind;
   readonly validate: KindValidator;
+  /** Aborts when the kind is served no longer, or is served otherwise: its watches end. */
+  readonly ending: AbortSignal;
+}
+
+interface Served {
+  readonly versions: readonly ServedKind[];
+  readonly ending: AbortController;
 }
 
 /** The kinds a server serves. `version` moves with every change, so documents made from it can be kept. */
 export class Registry {
-  readonly #served = new Map<string, ServedKind>();
+  readonly #served = new Map<string, Served>();
   #version = 0;
 
   constructor(kinds: readonly Kind[]) {
     for (const kind of kinds) this.add(kind);
   }
 
-  /** Serves a kind, in place of an earlier one of the same resource. Throws when its schema does not compile. */
+  /** Serves a kind in one version. Throws when its schema does not compile. */
   add(kind: Kind): void {
-    this.#served.set(resourceId(kind), { kind, validate: compileKindValidator(kind) });
+    this.serve([kind]);
+  }
+
+  /**
+   * Serves the versions of one resource, at least one, in place of those served before. Throws when a schema does not compile: then all is
+   * as it was.
+   */
+  serve(kinds: readonly Kind[]): void {
+    const [first] = kinds;
+    if (first === undefined) throw new Error('a resource is served in at least one version');
+    const id = resourceId(first);
+    const ending = new AbortController();
+    const versions = kinds.map((kind) => ({
+      kind,
+      validate: compileKindValidator(kind),
+      ending: ending.signal,
+    }));
+    const before = this.#served.get(id);
+    this.#served.set(id, { versions, ending });
     this.#version++;
+    before?.ending.abort(new Error(`${id} is served otherwise now`));
+  }
+
+  /** Serves a resource no longer. */
+  remove(id: string): void {
+    const before = this.#served.get(id);
+    if (before === undefined) return;
+    this.#served.delete(id);
+    this.#version++;
+    before.ending.abort(new Error(`${id} is served no longer`));
   }
 
   find(group: string, version: string, plural: string): ServedKind | undefined {
     const served = this.#served.get(resourceId({ group, plural }));
-    return served?.kind.version === version ? served : undefined;
+    return served?.versions.find(({ kind }) => kind.version === version);
   }
 
+  /** Whether a resource is served, in whatever version. */
+  has(id: string): boolean {
+    return this.#served.has(id);
+  }
+
+  /** Every version of every kind. */
   kinds(): readonly Kind[] {
-    return [...this.#served.values()].map((served) => served.kind);
+    return [...this.#served.values()].flatMap(({ versions }) => versions.map(({ kind }) => kind));
   }
 
   get version(): number {
