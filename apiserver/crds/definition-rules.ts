@@ -1,7 +1,7 @@
 import { fence, type Guard, NO_FENCES } from '../../resources/guards/guard.ts';
 import { DEFINITIONS } from '../../resources/guards/refs.ts';
 import type { WorldView } from '../../resources/guards/world.ts';
-import { CustomResourceDefinition } from '../../resources/kinds/custom-resource-definition.ts';
+import { CLEANUP_FINALIZER, CustomResourceDefinition } from '../../resources/kinds/custom-resource-definition.ts';
 import type { AdmissionContext, CompanionWrite, Kind, KindRules } from '../../resources/meta/define-kind.ts';
 import { LAST_APPLIED } from '../../resources/meta/last-applied.ts';
 import { jsonEqual } from '../../resources/meta/object.ts';
@@ -10,8 +10,6 @@ import { takenNames } from './accepted-names.ts';
 import { definitionCauses } from './definition-causes.ts';
 import { withStatus } from './definition-status.ts';
 
-/** Keeps a definition until its objects are gone (k8s.io/apiextensions-apiserver); set when it is deleted, taken off by the garbage duty. */
-export const CLEANUP_FINALIZER = 'customresourcecleanup.apiextensions.k8s.io';
 /** How many definitions that waited for a name may get it in the write that frees it. */
 const MAX_HEIRS = 30;
 

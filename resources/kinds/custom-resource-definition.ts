@@ -4,6 +4,9 @@ import { isObject, type JsonObject, type KubeObject, valueAt, withValueAt } from
 import { conditions, type Schema } from '../meta/schema.ts';
 import { pruneSchema } from '../meta/schema-fields.ts';
 
+/** Keeps a definition until its objects are gone (k8s.io/apiextensions-apiserver): set when it is deleted, taken off by the garbage duty. */
+export const CLEANUP_FINALIZER = 'customresourcecleanup.apiextensions.k8s.io';
+
 /** The names of a kind: as its definition asks for them, and as they were accepted. */
 export interface DefinitionNames {
   readonly plural: string;
