@@ -46,7 +46,7 @@ function withPlainBounds(version: DefinitionVersion): DefinitionVersion {
 }
 
 /** Bounds and enums are compared with doubles, so a long integer in them becomes one; defaults keep every digit. */
-function plainBounds(schema: Schema): Schema {
+export function plainBounds(schema: Schema): Schema {
   return walk(schema, 'schema') as Schema;
 }
 

@@ -1,14 +1,13 @@
 import { fence, type Guard, NO_FENCES } from '../../resources/guards/guard.ts';
-import { DEFINITIONS } from '../../resources/guards/refs.ts';
 import type { WorldView } from '../../resources/guards/world.ts';
 import { CLEANUP_FINALIZER, CustomResourceDefinition } from '../../resources/kinds/custom-resource-definition.ts';
 import type { AdmissionContext, CompanionWrite, Kind, KindRules } from '../../resources/meta/define-kind.ts';
 import { LAST_APPLIED } from '../../resources/meta/last-applied.ts';
 import { jsonEqual } from '../../resources/meta/object.ts';
-import { compileSchemaCheck } from '../admission/schema-check.ts';
 import { takenNames } from './accepted-names.ts';
 import { definitionCauses } from './definition-causes.ts';
 import { withStatus } from './definition-status.ts';
+import { isSound, soundDefinitions } from './sound-definition.ts';
 
 /** How many definitions that waited for a name may get it in the write that frees it. */
 const MAX_HEIRS = 30;
@@ -23,18 +22,19 @@ export function definitionKind(builtIn: readonly Kind[]): Kind<CustomResourceDef
 
 function definitionRules(builtIn: readonly Kind[]): KindRules<CustomResourceDefinition> {
   const own = new Set(builtIn.map((kind) => `${kind.plural}.${kind.group}`));
-  const wrong = compileSchemaCheck(CustomResourceDefinition.schema);
   return {
     admit(draft, previous, context) {
-      const { apiVersion: _, kind: __, metadata: ___, ...body } = draft;
       // Nothing can be said about what has not even the right shape: validation, which comes next, refuses it.
-      return wrong(body).length > 0 ? draft : admit(draft, previous, context, builtIn, own);
+      return isSound(draft) ? admit(draft, previous, context, builtIn, own) : draft;
     },
-    causes: definitionCauses,
+    causes: (object, previous) => definitionCauses(object, soundOr(previous)),
     guards: [readView(own)],
-    companions: (after, before, context) => heirs(after, before, context, builtIn),
+    companions: (after, before, context) => heirs(after, soundOr(before), context, builtIn),
   };
 }
+
+const soundOr = (definition: CustomResourceDefinition | undefined) =>
+  definition !== undefined && isSound(definition) ? definition : undefined;
 
 function admit(
   draft: CustomResourceDefinition,
@@ -56,7 +56,7 @@ function admit(
 function takenIn(world: WorldView, { spec, metadata }: CustomResourceDefinition, builtIn: readonly Kind[]) {
   // The definition of a kind that is built in asks for the names of that very kind.
   const others = builtIn.filter((kind) => `${kind.plural}.${kind.group}` !== metadata.name);
-  return takenNames(spec.group, metadata.name, others, world.list(DEFINITIONS));
+  return takenNames(spec.group, metadata.name, others, soundDefinitions(world));
 }
 
 function sameButRecords(a: CustomResourceDefinition, b: CustomResourceDefinition): boolean {
@@ -88,8 +88,8 @@ function readView(own: ReadonlySet<string>): Guard<CustomResourceDefinition> {
     name: 'read-view',
     // Two definitions that want one name in a group must see each other.
     fences({ before, after }) {
-      const group = (after ?? before)?.spec.group ?? '';
-      const renamed = after === undefined || !jsonEqual(before?.spec.names, after.spec.names);
+      const group = (after ?? soundOr(before))?.spec.group ?? '';
+      const renamed = after === undefined || !jsonEqual(soundOr(before)?.spec.names, after.spec.names);
       return renamed && !isReserved(group) ? { bump: [fence.unique(`crd/${group}`)], compare: [] } : NO_FENCES;
     },
     judge({ before, after }) {
@@ -121,7 +121,7 @@ function heirs(
   if (before === undefined || jsonEqual(before.status?.acceptedNames, after?.status?.acceptedNames)) return [];
   const { group } = before.spec;
   const inGroup = new Map(
-    [...world.list(DEFINITIONS)]
+    [...soundDefinitions(world)]
       .filter((one) => one.spec.group === group && one.metadata.name !== before.metadata.name)
       .map((one) => [one.metadata.name, one]),
   );

@@ -14,7 +14,7 @@ import { propertyOf } from '../admission/structural.ts';
 import { compileKindValidator } from '../admission/validate.ts';
 import { type JsonPath, parseJsonPath } from '../table/json-path.ts';
 import { defaultCauses } from './default-causes.ts';
-import { kindOfVersion } from './definition-kinds.ts';
+import { kindOfVersion, plainBounds } from './definition-kinds.ts';
 import { shapeCauses } from './schema-shape.ts';
 import { structuralCauses } from './structural-causes.ts';
 
@@ -48,7 +48,7 @@ function schemaCauses(schema: Schema, place: string): readonly Cause[] {
   const shape = shapeCauses(schema, place);
   if (shape.length > 0) return shape;
   const structural = structuralCauses(schema, place);
-  return structural.length > 0 ? structural : compiled(place, () => defaultCauses(schema, place));
+  return structural.length > 0 ? structural : compiled(place, () => defaultCauses(plainBounds(schema), place));
 }
 
 /** What shows only when the kind is made: patterns, rules, and whatever else a validator cannot be made from. */
