@@ -64,7 +64,9 @@ function servesOtherwise(before: KubeObject, after: KubeObject): boolean {
     const { spec, status, metadata } = object as CustomResourceDefinition;
     const { acceptedNames, conditions = [] } = status ?? {};
     const established = conditions.find(({ type }) => type === 'Established')?.status;
-    return { spec, acceptedNames, established, ending: metadata.deletionTimestamp !== undefined };
+    // Deletion itself changes only what is not served until then.
+    const served = Array.isArray(spec?.versions) && spec.versions.some((version) => version?.served === true);
+    return { spec, acceptedNames, established, ending: !served && metadata.deletionTimestamp !== undefined };
   };
   return !jsonEqual(what(before), what(after));
 }

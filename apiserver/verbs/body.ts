@@ -33,7 +33,7 @@ export async function readJsonBody(
 }
 
 /** A JSON or YAML body, by its content type. */
-export async function readAnyBody(request: ServerRequest, what: string): Promise<ParsedJson> {
+export function readAnyBody(request: ServerRequest, what: string): Promise<ParsedJson> {
   const type = contentType(request.headers['content-type']);
   if (type === JSON_TYPE) return readJsonBody(request, what);
   if (type === YAML_TYPE) return readYamlBody(request, what);
