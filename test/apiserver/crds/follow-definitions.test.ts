@@ -3,6 +3,7 @@ import { MemoryStore } from '../../../apiserver/store/memory/store.ts';
 import { type Logger, silentLogger } from '../../../resources/ambient/log.ts';
 import { systemIds } from '../../../resources/ambient/system-ids.ts';
 import type { JsonObject } from '../../../resources/meta/object.ts';
+import { quiesce } from '../../harness/eventually.ts';
 import { FarStore } from '../../harness/far-store.ts';
 import { until } from '../../harness/until.ts';
 import { CRDS, CrdServer, definition, MERGE, schema, THING_CRD, THINGS, thing, version } from './crd-server.ts';
@@ -41,6 +42,41 @@ describe('the kinds a server serves', () => {
     await one.ok('DELETE', THING_CRD);
     await one.ok('PATCH', THING_CRD, { metadata: { finalizers: null } }, MERGE);
     await until('the other serves it no longer', async () => (await two.send('GET', THINGS)).status === 404);
+  });
+
+  it('are served before their definition is answered, however late the cache is', async () => {
+    await using store = await MemoryStore.open({ ids: systemIds });
+    const far = new FarStore(store);
+    await using server = await CrdServer.start({ store: far });
+    const release = far.hold();
+    let answered = false;
+    const made = server.ok('POST', CRDS, definition()).then(() => {
+      answered = true;
+    });
+    const key = 'objects/apiextensions.k8s.io/customresourcedefinitions/things.test.example.com';
+    await until('it is written', async () => (await store.get(key)) !== undefined);
+    await quiesce();
+    assert.equal(answered, false);
+    release();
+    await made;
+    assert.ok(server.test.server.registry.has('test.example.com/things'));
+  });
+
+  it('are looked for again once every acknowledged write is seen', async () => {
+    await using store = await MemoryStore.open({ ids: systemIds });
+    const late = new (class extends FarStore {
+      override revision(): number {
+        return store.revision();
+      }
+    })(store);
+    await using one = await CrdServer.start({ store });
+    await using two = await CrdServer.start({ store: late });
+    const release = late.hold();
+    await one.ok('POST', CRDS, definition());
+    const list = two.send('GET', THINGS);
+    await quiesce();
+    release();
+    assert.equal((await list).status, 200);
   });
 
   it('make nothing that the deletion of a definition on another server would miss', async () => {
