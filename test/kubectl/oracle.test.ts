@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { writeAdminKubeconfig } from '../../apiserver/pki/admin-kubeconfig.ts';
+import { parseYaml } from '../../apiserver/requests/yaml.ts';
 import { MemoryStore } from '../../apiserver/store/memory/store.ts';
 import { systemIds } from '../../resources/ambient/system-ids.ts';
 import type { ResourceRef } from '../../resources/meta/define-kind.ts';
@@ -122,6 +123,28 @@ describe('kubectl transcripts', function () {
       await run('apply', '--dry-run=server', '-f', join(HERE, '../../manifests/crds/vms.yaml')),
       lines.at(-1)?.replace('\n', ' (server dry run)\n'),
     );
+  });
+
+  it('kubectl reads YAML 1.1, and the server YAML 1.2: they differ as the README says', async () => {
+    const file = join(folder, 'differences.yaml');
+    const spec =
+      '{a: [yes, off, y], b: 010, c: 0o17, d: 0b11, e: 1_000, f: {<<: &x {z: 1}}, g: 12:30, h: 2026-01-02, h: 1}';
+    const text = `apiVersion: demo.example.com/v1\nkind: Widget\nmetadata: {name: a}\nspec: ${spec}\n`;
+    writeFileSync(file, text);
+    const read = JSON.parse(await run('label', '--local', '-f', file, 'q=r', '-o', 'json')) as { spec: object };
+    assert.deepEqual(read.spec, { a: [true, false, true], b: 8, c: 15, d: 3, e: 1000, f: { z: 1 }, g: '12:30', h: 1 });
+    const { value, duplicates } = parseYaml(text);
+    const ours = {
+      a: ['yes', 'off', 'y'],
+      b: 10,
+      c: 15,
+      d: '0b11',
+      e: '1_000',
+      f: { '<<': { z: 1 } },
+      g: '12:30',
+      h: 1,
+    };
+    assert.deepEqual([(value as { spec: object }).spec, duplicates], [ours, ['spec.h']]);
   });
 
   /** The scenarios between 02 and 06 left a gadget that kubectl had applied. */
