@@ -118,6 +118,14 @@ describe('a CustomResourceDefinition', () => {
     );
   });
 
+  it('may restrict what its objects are called', async () => {
+    await using server = await CrdServer.start();
+    const metadata = { type: 'object', properties: { name: { type: 'string', maxLength: 3 } } };
+    await server.ok('POST', CRDS, definition({ versions: [version('v1', { schema: schema(SPEC, { metadata }) })] }));
+    assert.deepEqual(await server.refused('POST', THINGS, thing('long')), ['metadata.name']);
+    await server.ok('POST', THINGS, thing('ok'));
+  });
+
   it('ends the watches of a kind that changes, and of none when only its definition is labelled', async () => {
     await using server = await CrdServer.start();
     await server.ok('POST', CRDS, definition());
