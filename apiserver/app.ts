@@ -1,4 +1,6 @@
+import { DEFINITIONS } from '../resources/guards/refs.ts';
 import { ApiError, notAllowed } from '../resources/meta/api-error.ts';
+import { resourceId } from '../resources/meta/resource-id.ts';
 import { type AdmitDeps, admitRequest } from './admit-request.ts';
 import { DOCUMENTS, type Verb } from './auth/authorization-table.ts';
 import { type Ask, authorize } from './auth/authorize.ts';
@@ -91,7 +93,7 @@ async function resource(
   identity: Identity,
   target: ResourceTarget,
 ): Promise<ServerResponse> {
-  const served = deps.parts.registry.find(target.group, target.version, target.plural);
+  const served = await findServed(deps, request, target);
   if (served === undefined || (target.namespace !== undefined && !served.kind.namespaced)) throw noSuchResource();
   if (target.name !== undefined && target.namespace === undefined && served.kind.namespaced) throw noSuchResource();
   const stream = isStream(served, target);
@@ -104,6 +106,18 @@ async function resource(
   const context: VerbContext = { parts: deps.parts, request, identity, served, target, ask, representation };
   if (stream || verb === 'watch') return handler(context);
   return withDeadline(deps, context, isRead(request) ? READ_MS : MUTATION_MS, handler);
+}
+
+/** A kind that is not known may just have been defined on another server: it is looked for again once every acknowledged write is seen. */
+async function findServed(
+  { parts }: AppDeps,
+  request: ServerRequest,
+  { group, version, plural }: ResourceTarget,
+): Promise<ServedKind | undefined> {
+  const served = parts.registry.find(group, version, plural);
+  if (served !== undefined) return served;
+  await parts.cache.caughtUp(request.signal);
+  return parts.registry.find(group, version, plural);
 }
 
 const isRead = ({ method }: ServerRequest) => method === 'GET' || method === 'HEAD';
@@ -201,7 +215,11 @@ async function withDeadline(
   const signal = AbortSignal.any([context.request.signal, timeout.signal]);
   try {
     const body = (maxBytes: number) => unlessAborted(context.request.body(maxBytes), signal);
-    return await handler({ ...context, request: { ...context.request, body, signal } });
+    const response = await handler({ ...context, request: { ...context.request, body, signal } });
+    // A kind is served, or served otherwise, by the time its definition is answered.
+    if (resourceId(context.served.kind) === resourceId(DEFINITIONS) && !isRead(context.request))
+      await deps.parts.cache.caughtUp(signal);
+    return response;
   } finally {
     stop();
   }

@@ -4,6 +4,7 @@ import type { Logger } from '../resources/ambient/log.ts';
 import { BUILT_IN_KINDS } from '../resources/kinds.ts';
 import { ApiError } from '../resources/meta/api-error.ts';
 import type { Kind, ResourceRef } from '../resources/meta/define-kind.ts';
+import { resourceId } from '../resources/meta/resource-id.ts';
 import type { AuditSink } from './admit-request.ts';
 import { createApp } from './app.ts';
 import { createAuthenticator } from './auth/authenticate.ts';
@@ -13,6 +14,9 @@ import { WatchCache } from './cache/watch-cache.ts';
 import { ApiClient } from './client/client.ts';
 import type { Transport } from './client/transport.ts';
 import { keepCompacting } from './compactor.ts';
+import { definitionKind } from './crds/definition-rules.ts';
+import { followDefinitions } from './crds/follow-definitions.ts';
+import { putOwnDefinitions } from './crds/own-definitions.ts';
 import { serverVersion } from './discovery/version.ts';
 import { inProcessTransport } from './in-process-transport.ts';
 import type { Upgrader } from './listen.ts';
@@ -59,7 +63,11 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
   const { store, clock, ids, random, log } = options;
   const ending = new AbortController();
   const cache = new WatchCache(store);
-  const registry = new Registry(options.kinds ?? BUILT_IN_KINDS);
+  const builtIn = options.kinds ?? BUILT_IN_KINDS;
+  const definitions = definitionKind(builtIn);
+  const registry = new Registry(
+    builtIn.map((kind) => (resourceId(kind) === resourceId(definitions) ? definitions : kind)),
+  );
   const watching = new AbortController();
   const parts: ServerParts = {
     store,
@@ -96,8 +104,11 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
     watching.abort(error);
     log.error('the cache lost the store', { error: lost });
   });
+  const stopDefining = followDefinitions({ cache, registry, builtIn, log });
   const transportFor = (identity: Identity) => inProcessTransport(app, identity);
+  const ours = builtIn.filter((kind) => kind.origin === 'coppice');
   try {
+    await putOwnDefinitions(parts, definitions, ours, ending.signal);
     await makeBasics(transportFor(OPERATOR));
   } catch (error) {
     ending.abort(error);
@@ -120,6 +131,7 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
     transportFor,
     async [Symbol.asyncDispose]() {
       stopDropping();
+      stopDefining();
       await hub[Symbol.asyncDispose]();
       watching.abort(new Error('the server is stopping'));
       ending.abort(new Error('the server is stopping'));

@@ -1,4 +1,5 @@
 import { CoordinationLease } from './kinds/coordination-lease.ts';
+import { CustomResourceDefinition } from './kinds/custom-resource-definition.ts';
 import { Event } from './kinds/event.ts';
 import { Host } from './kinds/host.ts';
 import { Image } from './kinds/image.ts';
@@ -9,4 +10,14 @@ import { VM } from './kinds/vm.ts';
 import type { Kind } from './meta/define-kind.ts';
 
 /** The kinds every server has, in the order discovery lists them: ours before Kubernetes' own where names are shared. */
-export const BUILT_IN_KINDS: readonly Kind[] = [Tenant, Host, Image, Policy, VM, Namespace, Event, CoordinationLease];
+export const BUILT_IN_KINDS: readonly Kind[] = [
+  Tenant,
+  Host,
+  Image,
+  Policy,
+  VM,
+  Namespace,
+  Event,
+  CoordinationLease,
+  CustomResourceDefinition,
+];

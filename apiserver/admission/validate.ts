@@ -30,18 +30,26 @@ const NOT_CHECKED: Cause = {
  * scale subresource. Throws with the place of the fault when a pattern or rule does not compile.
  */
 export function compileKindValidator(
-  kind: Pick<Kind, 'schema' | 'scale' | 'namespaced' | 'nameRule' | 'origin'>,
+  kind: Pick<Kind, 'schema' | 'scale' | 'namespaced' | 'nameRule' | 'origin'> &
+    Partial<Pick<Kind, 'metadata' | 'rules'>>,
 ): KindValidator {
   const checkSchema = compileSchemaCheck(kind.schema);
+  const checkNames = kind.metadata === undefined ? undefined : compileSchemaCheck(kind.metadata);
   const rules = compileRules(kind.schema);
   return (object, previous) => {
     const body = bodyOf(object);
-    const causes = [...validateMetadata(kind, object), ...checkSchema(body), ...checkListTypes(body, kind.schema)];
+    const causes = [
+      ...validateMetadata(kind, object),
+      ...(checkNames?.({ metadata: { name: object.metadata.name } }) ?? []),
+      ...checkSchema(body),
+      ...checkListTypes(body, kind.schema),
+    ];
     if (rules !== undefined) {
       if (causes.some((cause) => BLOCKING.has(cause.reason))) causes.push(NOT_CHECKED);
       else causes.push(...rules(object, previous));
     }
     causes.push(...checkScalePaths(object, kind.scale));
+    if (causes.length === 0) causes.push(...(kind.rules?.causes?.(object, previous) ?? []));
     return causes;
   };
 }

@@ -99,6 +99,10 @@ export const AUTHORIZATION: AuthorizationTable = {
     delete: ['operator', 'controller:garbage', 'controller:tenant'],
     deletecollection: OPERATOR,
   },
+
+  // Whoever defines kinds decides what the server accepts and compiles.
+  'apiextensions.k8s.io/customresourcedefinitions': { ...operated, ...removable },
+  'apiextensions.k8s.io/customresourcedefinitions/status': { get: READERS, update: OPERATOR, patch: OPERATOR },
 };
 
 /** Kinds that users define: the operator's, and cleaned up by the duties that empty namespaces. */

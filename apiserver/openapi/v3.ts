@@ -1,4 +1,5 @@
 import type { Kind } from '../../resources/meta/define-kind.ts';
+import { encodeJson } from '../../resources/meta/json.ts';
 import { apiVersionOf } from '../../resources/meta/resource-id.ts';
 import { contentHash } from '../discovery/content-hash.ts';
 import { groupsOf } from '../discovery/groups.ts';
@@ -26,7 +27,7 @@ export function openAPIDocuments(kinds: readonly Kind[]): ReadonlyMap<string, En
   const documents = new Map<string, EncodedDocument>();
   for (const { versions } of groupsOf(kinds)) {
     for (const { group, version, kinds: those } of versions) {
-      const text = JSON.stringify(openAPIDocument(those));
+      const text = encodeJson(openAPIDocument(those));
       documents.set(rootOf({ group, version }).slice(1), { text, hash: contentHash(text) });
     }
   }

@@ -11,6 +11,7 @@ import type { FenceRefresh } from './fence-refresh.ts';
 import { unlessAborted } from './key-queue.ts';
 import { type RaceDeps, RaceTurn } from './race-turn.ts';
 import { asApiError, fromStore } from './store-failure.ts';
+import { fromStorage, toStorage } from './versions.ts';
 
 /** An object and the revision it stands at. */
 export interface Versioned {
@@ -146,7 +147,8 @@ function submit(deps: CommitDeps, write: WritePlan, fences: FenceKeys): Submitte
   const { cache, store } = deps;
   const companions = companionsOf(deps, write);
   const key = storeKey(write.kind, write.namespace, write.name);
-  const writes = [{ key, object: write.after, revision: write.before?.revision ?? 0 }, ...companions];
+  const kept = write.after && toStorage(write.kind, write.after);
+  const writes = [{ key, object: kept, revision: write.before?.revision ?? 0 }, ...companions];
   const request: TxnRequest = {
     compares: [
       ...writes.map(({ key: at, revision }) => ({ key: at, revision })),
@@ -165,14 +167,14 @@ function submit(deps: CommitDeps, write: WritePlan, fences: FenceKeys): Submitte
   cache.submitted(staged.done);
   if (staged.staged !== undefined) {
     const at = staged.staged;
-    cache.world.assume(write.kind, objectKey(write), write.after && atRevision(write.after, at), at);
+    cache.world.assume(write.kind, objectKey(write), kept && atRevision(kept, at), at);
     for (const c of companions) cache.world.assume(c.resource, c.objectKey, c.object && atRevision(c.object, at), at);
     for (const fence of fences.bump) cache.assumeFence(fence, at);
   }
   return {
     staged,
     compares: request.compares,
-    answer: (revision) => write.after && atRevision(write.after, revision),
+    answer: (revision) => kept && atRevision(fromStorage(write.kind, kept), revision),
   };
 }
 

@@ -6,9 +6,15 @@ import { isObject, type JsonObject } from '../../resources/meta/object.ts';
 import { apiVersionOf } from '../../resources/meta/resource-id.ts';
 import { contentType, unsupportedMediaType } from '../requests/media-type.ts';
 import type { ServerRequest } from '../requests/server-request.ts';
+import { parseYaml, YamlError } from '../requests/yaml.ts';
 
 /** No request body may be larger. */
 export const MAX_BODY_BYTES = 3 << 20;
+
+const JSON_TYPE = 'application/json';
+const YAML_TYPE = 'application/yaml';
+/** What an object or the options of a delete may be sent as. */
+const BODY_TYPES = [JSON_TYPE, YAML_TYPE];
 
 /** A JSON body of whatever shape, with the fields given twice. */
 export async function readJsonBody(
@@ -26,6 +32,25 @@ export async function readJsonBody(
   }
 }
 
+/** A JSON or YAML body, by its content type. */
+export function readAnyBody(request: ServerRequest, what: string): Promise<ParsedJson> {
+  const type = contentType(request.headers['content-type']);
+  if (type === JSON_TYPE) return readJsonBody(request, what);
+  if (type === YAML_TYPE) return readYamlBody(request, what);
+  throw unsupportedMediaType(BODY_TYPES);
+}
+
+/** A YAML body of whatever shape, with the fields given twice. */
+export async function readYamlBody(request: ServerRequest, what: string): Promise<ParsedJson> {
+  const bytes = await request.body(MAX_BODY_BYTES);
+  try {
+    return parseYaml(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
+  } catch (error) {
+    const why = error instanceof YamlError ? error.message : 'invalid UTF-8 in YAML text';
+    throw new ApiError('BadRequest', `${what}; yaml parse error: ${why}`, { cause: error });
+  }
+}
+
 /** An object of a kind, as a client sent it: its apiVersion and kind are right, its metadata is an object. */
 export interface SentObject {
   readonly object: JsonObject & { metadata: JsonObject };
@@ -34,11 +59,9 @@ export interface SentObject {
 
 /** The body of a create or update. Built-in kinds may leave out apiVersion and kind. */
 export async function readObject(request: ServerRequest, kind: Kind): Promise<SentObject> {
-  const type = contentType(request.headers['content-type']);
-  if (type !== 'application/json') throw unsupportedMediaType(['application/json']);
   const unrecognized = `the object provided is unrecognized (must be of type ${kind.kind}): couldn't get version/kind`;
-  const { value, duplicates } = await readJsonBody(request, unrecognized);
-  if (!isObject(value)) throw new ApiError('BadRequest', `${unrecognized}; the body is not a JSON object`);
+  const { value, duplicates } = await readAnyBody(request, unrecognized);
+  if (!isObject(value)) throw new ApiError('BadRequest', `${unrecognized}; the body is not an object`);
   return { object: checkedType(value, kind, unrecognized), duplicates };
 }
 

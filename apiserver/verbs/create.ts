@@ -1,3 +1,4 @@
+import { DEFINITIONS } from '../../resources/guards/refs.ts';
 import { ApiError, alreadyExists, forbidden, invalid, notAllowed, notFound } from '../../resources/meta/api-error.ts';
 import type { JsonObject } from '../../resources/meta/object.ts';
 import { requiredValue } from '../admission/causes.ts';
@@ -57,7 +58,7 @@ export function planCreate(
   const { parts, target, served, identity } = context;
   const { kind } = served;
   const name = newName(context, sent.metadata);
-  const relies = kind.namespaced ? [livingNamespace(context, name)] : [];
+  const relies = [...(kind.namespaced ? [livingNamespace(context, name)] : []), ...livingDefinition(context)];
   const object = newObject(frame, sent, name, target.namespace, managers);
   authorizeObject(identity, kind, object);
   const there = currentOf(parts.cache, kind, target.namespace, name);
@@ -86,6 +87,22 @@ function newName({ parts, served, target }: VerbContext, metadata: JsonObject): 
   throw new ApiError('AlreadyExists', `${message}, the server was not able to generate a unique name for the object`, {
     details: { ...details, retryAfterSeconds: 1 },
   });
+}
+
+/** A user's kind must be defined and stay so: nothing is made that the deletion of its definition would not find. */
+function livingDefinition({ parts, served }: VerbContext): readonly { key: string; revision: number }[] {
+  const { kind } = served;
+  if (kind.origin !== 'user') return [];
+  const name = `${kind.plural}.${kind.group}`;
+  const there = currentOf(parts.cache, DEFINITIONS, undefined, name);
+  if (there === undefined) {
+    if (!served.ending.aborted) return [];
+    throw new ApiError('NotFound', 'the server could not find the requested resource');
+  }
+  if (there.object.metadata.deletionTimestamp !== undefined) {
+    throw new ApiError('MethodNotAllowed', `create not allowed: the CustomResourceDefinition ${name} is being deleted`);
+  }
+  return [{ key: storeKey(DEFINITIONS, undefined, name), revision: there.revision }];
 }
 
 /** The namespace must be there and stay; the write relies on its revision. */

@@ -2,11 +2,10 @@ import { rfc3339 } from '../../resources/ambient/clock.ts';
 import { ApiError, conflict, type Status } from '../../resources/meta/api-error.ts';
 import { isObject, type JsonObject, type KubeObject } from '../../resources/meta/object.ts';
 import { commit } from '../registry/commit.ts';
-import { contentType, unsupportedMediaType } from '../requests/media-type.ts';
 import { booleanOption, dryRunOption, integerOption, invalidOption } from '../requests/options.ts';
 import { json } from '../requests/respond.ts';
 import type { ServerRequest, ServerResponse } from '../requests/server-request.ts';
-import { readJsonBody } from './body.ts';
+import { readAnyBody } from './body.ts';
 import { oneObject } from './represent.ts';
 import { isHeld, planOver, standing } from './update.ts';
 import type { VerbContext } from './verb-context.ts';
@@ -134,11 +133,9 @@ export async function readWish(request: ServerRequest): Promise<DeleteWish> {
 async function readOptions(request: ServerRequest): Promise<{ value: JsonObject }> {
   const bytes = await request.body(64 << 10);
   if (bytes.length === 0) return { value: {} };
-  const type = contentType(request.headers['content-type']);
-  if (type !== 'application/json') throw unsupportedMediaType(['application/json']);
   const again = { ...request, body: async () => bytes };
-  const { value } = await readJsonBody(again, 'error decoding DeleteOptions');
-  if (!isObject(value)) throw new ApiError('BadRequest', 'DeleteOptions must be a JSON object');
+  const { value } = await readAnyBody(again, 'error decoding DeleteOptions');
+  if (!isObject(value)) throw new ApiError('BadRequest', 'DeleteOptions must be an object');
   if (value.kind !== undefined && value.kind !== 'DeleteOptions') {
     throw new ApiError('BadRequest', `the body of a delete must be DeleteOptions, not ${String(value.kind)}`);
   }

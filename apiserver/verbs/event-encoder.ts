@@ -2,6 +2,7 @@ import type { Kind } from '../../resources/meta/define-kind.ts';
 import { encodeJson } from '../../resources/meta/json.ts';
 import type { CacheEvent } from '../cache/resource-cache.ts';
 import type { StoredObject } from '../cache/stored-object.ts';
+import { viewOf } from '../registry/versions.ts';
 import type { Representation } from '../requests/media-type.ts';
 import { partialMetadata } from '../table/partial-metadata.ts';
 import { type IncludeObject, tableOf } from '../table/table.ts';
@@ -32,7 +33,7 @@ export class EventEncoder {
     const first = this.#representation === 'Table' && !this.#columnsSent;
     this.#columnsSent = true;
     if (event === undefined || first) return this.#line(type, stored, first);
-    const key = `${this.#representation}/${this.#includeObject}/${type}`;
+    const key = `${this.#kind.version}/${this.#representation}/${this.#includeObject}/${type}`;
     const made = event.encoded.get(key);
     if (made !== undefined) return made;
     const line = this.#line(type, stored, false);
@@ -52,7 +53,8 @@ export class EventEncoder {
       : { kind: 'PartialObjectMetadata', apiVersion };
   }
 
-  #line(type: EventType, stored: StoredObject, withColumns: boolean): Uint8Array {
+  #line(type: EventType, kept: StoredObject, withColumns: boolean): Uint8Array {
+    const stored = viewOf(this.#kind, kept);
     const head = encoder.encode(`{"type":"${type}","object":`);
     const body =
       this.#representation === 'Object' ? stored.bytes : encoder.encode(encodeJson(this.#shape(stored, withColumns)));

@@ -1,6 +1,7 @@
 import { ApiError, notFound } from '../../resources/meta/api-error.ts';
 import { resourceId } from '../../resources/meta/resource-id.ts';
 import { authorizeObject } from '../auth/authorize.ts';
+import { viewOf } from '../registry/versions.ts';
 import { resourceVersionOption } from '../requests/options.ts';
 import { json } from '../requests/respond.ts';
 import type { ServerResponse } from '../requests/server-request.ts';
@@ -13,8 +14,9 @@ import { keyOf, nameOf, type VerbContext } from './verb-context.ts';
 export async function get(context: VerbContext): Promise<ServerResponse> {
   const { parts, request, served, target } = context;
   await reach(parts, resourceVersionOption(request.query.get('resourceVersion'), 'GetOptions'), request.signal);
-  const stored = parts.cache.resource(resourceId(served.kind)).get(keyOf(context));
-  if (stored === undefined) throw notFound(served.kind, nameOf(context));
+  const found = parts.cache.resource(resourceId(served.kind)).get(keyOf(context));
+  if (found === undefined) throw notFound(served.kind, nameOf(context));
+  const stored = viewOf(served.kind, found);
   authorizeObject(context.identity, served.kind, stored.object);
   if (target.subresource === 'scale') {
     if (served.kind.scale === undefined)

@@ -5,6 +5,7 @@ import { keyRange } from '../cache/key-range.ts';
 import { resourcePrefix } from '../cache/keys.ts';
 import { decodeStored, type StoredObject } from '../cache/stored-object.ts';
 import { asApiError } from '../registry/store-failure.ts';
+import { viewOf } from '../registry/versions.ts';
 import { integerOption, invalidOption, resourceVersionOption } from '../requests/options.ts';
 import type { ServerResponse } from '../requests/server-request.ts';
 import { StoreError } from '../store/store.ts';
@@ -33,7 +34,8 @@ export async function pageOf(
   const selection = selectionOf(served.kind, request.query);
   const limit = Math.max(0, integerOption(request.query, 'limit') ?? 0);
   const from = await startOf(context);
-  const rest = keyRange(from.objects, target.namespace, from.after);
+  const kept = keyRange(from.objects, target.namespace, from.after);
+  const rest = served.kind.origin === 'user' ? kept.map((item) => viewOf(served.kind, item)) : kept;
   const matching = selection.all ? rest : rest.filter((item) => selection.matches(item.object));
   const resourceVersion = String(from.revision);
   if (limit === 0 || matching.length <= limit) return { items: matching, meta: { resourceVersion } };

@@ -66,8 +66,9 @@ export function knownFields(
   duplicates: readonly string[],
   directive: FieldValidation,
 ): { readonly object: JsonObject & { metadata: JsonObject }; readonly warnings: readonly string[] } {
-  const { object, unknown } = pruneUnknown(decodeMetadata(kind, sent), kind.schema);
-  const warnings = judgeFields(kind, { duplicates, unknown }, directive);
+  const pruned = pruneUnknown(decodeMetadata(kind, sent), kind.schema);
+  const { object, unknown } = kind.rules.prune?.(pruned.object) ?? { object: pruned.object, unknown: [] };
+  const warnings = judgeFields(kind, { duplicates, unknown: [...pruned.unknown, ...unknown] }, directive);
   return { object: { ...object, metadata: isObject(object.metadata) ? object.metadata : {} }, warnings };
 }
 

@@ -9,14 +9,14 @@ import { json } from '../requests/respond.ts';
 import type { ServerResponse } from '../requests/server-request.ts';
 import { replicasOf, scaleOf, withReplicas } from '../table/scale.ts';
 import { applyScale } from './apply-scale.ts';
-import { readJsonBody } from './body.ts';
+import { readAnyBody, readJsonBody } from './body.ts';
 import { frameOf, nextObject } from './next-object.ts';
 import { checkVersion, planOver, standing } from './update.ts';
 import type { VerbContext } from './verb-context.ts';
 
 const APPLY = 'application/apply-patch+yaml';
 const TYPES = {
-  PUT: ['application/json'],
+  PUT: ['application/json', 'application/yaml'],
   PATCH: ['application/json-patch+json', 'application/merge-patch+json', APPLY],
 } as const;
 
@@ -49,7 +49,8 @@ async function readWish({ request }: VerbContext): Promise<(scale: JsonObject) =
   const type = contentType(request.headers['content-type']);
   const accepted: readonly string[] = request.method === 'PUT' ? TYPES.PUT : TYPES.PATCH;
   if (!accepted.includes(type)) throw unsupportedMediaType(accepted);
-  const { value } = await readJsonBody(request, 'error decoding Scale');
+  const replaces = request.method === 'PUT';
+  const { value } = await (replaces ? readAnyBody : readJsonBody)(request, 'error decoding Scale');
   const whole = (scale: unknown): JsonObject => {
     if (!isObject(scale)) throw new ApiError('BadRequest', 'a Scale must be a JSON object');
     return scale;
@@ -59,5 +60,5 @@ async function readWish({ request }: VerbContext): Promise<(scale: JsonObject) =
     return (scale) => whole(applyJsonPatch(scale, operations));
   }
   const sent = whole(value);
-  return type === 'application/json' ? () => sent : (scale) => whole(applyMergePatch(scale, sent));
+  return replaces ? () => sent : (scale) => whole(applyMergePatch(scale, sent));
 }

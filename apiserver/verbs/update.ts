@@ -2,6 +2,7 @@ import { ApiError, conflict, invalid, notFound } from '../../resources/meta/api-
 import type { JsonObject, KubeObject } from '../../resources/meta/object.ts';
 import { authorizeObject } from '../auth/authorize.ts';
 import { commit, currentOf, type Versioned, type WritePlan } from '../registry/commit.ts';
+import { fromStorage } from '../registry/versions.ts';
 import { dryRunOption, fieldManagerOption, fieldValidationOption } from '../requests/options.ts';
 import { warningHeaders } from '../requests/respond.ts';
 import type { ServerResponse } from '../requests/server-request.ts';
@@ -70,8 +71,9 @@ export function standing(context: VerbContext): Versioned {
   const { parts, served, target } = context;
   const there = currentOf(parts.cache, served.kind, target.namespace, nameOf(context));
   if (there === undefined) throw notFound(served.kind, nameOf(context));
-  authorizeObject(context.identity, served.kind, there.object);
-  return there;
+  const object = fromStorage(served.kind, there.object);
+  authorizeObject(context.identity, served.kind, object);
+  return { object, revision: there.revision };
 }
 
 /** The plan of a write over what stands; `after` undefined removes it. */

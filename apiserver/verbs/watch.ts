@@ -4,6 +4,7 @@ import { apiVersionOf, resourceId } from '../../resources/meta/resource-id.ts';
 import { keyRange } from '../cache/key-range.ts';
 import { type CacheEvent, leftBehind, type ResourceCache } from '../cache/resource-cache.ts';
 import type { StoredObject } from '../cache/stored-object.ts';
+import { viewOf } from '../registry/versions.ts';
 import { booleanOption, integerOption, invalidOption, resourceVersionOption } from '../requests/options.ts';
 import type { ServerResponse } from '../requests/server-request.ts';
 import { BoundedQueue } from './bounded-queue.ts';
@@ -117,7 +118,7 @@ class Watcher {
     this.#initial = backlog === undefined ? this.#objects(this.#cache.sorted(), end) : this.#events(backlog);
     this.#release.push(this.#cache.listen((event) => this.#offer(event)));
     if (this.#bookmarks) this.#release.push(parts.cache.onMoved(() => this.#moved()));
-    const ended = AbortSignal.any([request.signal, parts.ending]);
+    const ended = AbortSignal.any([request.signal, parts.ending, this.#context.served.ending]);
     const onAbort = () => this.#queue.end();
     ended.addEventListener('abort', onAbort, { once: true });
     this.#release.push(() => ended.removeEventListener('abort', onAbort));
@@ -157,7 +158,8 @@ class Watcher {
   }
 
   #selects(stored: StoredObject): boolean {
-    return inNamespace(stored.object, this.#context.target.namespace) && this.#selection.matches(stored.object);
+    const { object } = viewOf(this.#context.served.kind, stored);
+    return inNamespace(object, this.#context.target.namespace) && this.#selection.matches(object);
   }
 
   /** What an event is to this watcher: entering and leaving its selection are ADDED and DELETED. */

@@ -1,7 +1,7 @@
 import type { NewObject, WriteOptions } from '../../apiserver/client/client.ts';
 import { ApiError } from '../../resources/meta/api-error.ts';
+import { LAST_APPLIED, lastApplied, withLastApplied } from '../../resources/meta/last-applied.ts';
 import { isObject, type JsonObject, type KubeObject, type ObjectMeta } from '../../resources/meta/object.ts';
-import { LAST_APPLIED, lastApplied, withLastApplied } from '../apply/last-applied.ts';
 import { type PlacedObject, placeObjects } from '../apply/placed.ts';
 import { readSources } from '../apply/sources.ts';
 import { threeWayPatch } from '../apply/three-way.ts';

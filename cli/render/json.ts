@@ -1,5 +1,5 @@
+import { byCodePoint } from '../../resources/meta/code-point.ts';
 import { isObject } from '../../resources/meta/object.ts';
-import { byCodePoint } from './sorted.ts';
 
 /** JSON as kubectl prints it: four spaces, keys sorted. */
 export function renderJson(value: unknown): string {

@@ -12,12 +12,14 @@ import { emptyNamespace } from '../runtime/namespace-contents.ts';
 import { deleteThis, orGone } from '../runtime/write.ts';
 import { cascade, cascadeOf } from './cascade.ts';
 import { eventLeftMs, isEnding, type OwnerState, ownedVerdict } from './decide.ts';
+import { endDefinition } from './definition.ts';
 import type { OwnedObjects } from './owned-objects.ts';
 
-/** Keys: what is served, old Events, `namespace NAME`; any other is an object with owners. */
+/** Keys: what is served, old Events, `namespace NAME`, `definition NAME`; any other is an object with owners. */
 export const DISCOVER = 'discover';
 export const SWEEP_EVENTS = 'events';
 export const NAMESPACE_PREFIX = 'namespace ';
+export const DEFINITION_PREFIX = 'definition ';
 
 const DISCOVER_EVERY_MS = 30_000;
 const SWEEP_EVERY_MS = 300_000;
@@ -41,6 +43,12 @@ export async function reconcile(key: string, deps: GarbageDeps, signal: AbortSig
   }
   if (key === SWEEP_EVENTS) return sweepEvents(deps, signal);
   if (key.startsWith(NAMESPACE_PREFIX)) return endNamespace(key.slice(NAMESPACE_PREFIX.length), deps, signal);
+  if (key.startsWith(DEFINITION_PREFIX)) {
+    const name = key.slice(DEFINITION_PREFIX.length);
+    const outcome = await endDefinition(name, deps.client, signal);
+    if (outcome.ended) deps.log.info('a kind and its objects removed', { definition: name });
+    return outcome;
+  }
   return collect(key, deps, signal);
 }
 

@@ -1,5 +1,6 @@
 import type { ApiClient, ResourceClient } from '../../apiserver/client/client.ts';
 import { qualified } from '../../resources/meta/api-error.ts';
+import type { ResourceRef } from '../../resources/meta/define-kind.ts';
 import type { KubeObject } from '../../resources/meta/object.ts';
 import { servedResources } from './discovery.ts';
 import { InFlight } from './in-flight.ts';
@@ -47,6 +48,17 @@ export function describeRemaining(remaining: readonly Remaining[]): string {
       ({ resource, count, names }) => `${count} ${resource} (${names.join(', ')}${count > names.length ? ', …' : ''})`,
     )
     .join(', ');
+}
+
+/** Deletes every object of a resource, in whatever namespace. Answers how many are still there, held by finalizers. */
+export async function emptyResource(client: ApiClient, ref: ResourceRef, signal: AbortSignal): Promise<number> {
+  const all = client.resource<KubeObject>(ref);
+  const byNamespace = Map.groupBy(await listAll(all, signal), (object) => object.metadata.namespace);
+  if (byNamespace.size === 0) return 0;
+  for (const [namespace, objects] of byNamespace) {
+    await deleteAll(client.resource<KubeObject>(ref, namespace), objects, signal);
+  }
+  return (await listAll(all, signal)).length;
 }
 
 /** Deletes those that are not being deleted yet. */

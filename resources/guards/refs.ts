@@ -1,3 +1,4 @@
+import type { CustomResourceDefinition } from '../kinds/custom-resource-definition.ts';
 import type { Host } from '../kinds/host.ts';
 import type { Image } from '../kinds/image.ts';
 import type { Namespace } from '../kinds/namespace.ts';
@@ -20,3 +21,7 @@ export const POLICIES: Ref<Policy> = { group: 'coppice.dev', plural: 'policies' 
 export const TENANTS: Ref<Tenant> = { group: 'coppice.dev', plural: 'tenants' };
 export const VMS: Ref<VM> = { group: 'coppice.dev', plural: 'vms' };
 export const NAMESPACES: Ref<Namespace> = { group: '', plural: 'namespaces' };
+export const DEFINITIONS: Ref<CustomResourceDefinition> = {
+  group: 'apiextensions.k8s.io',
+  plural: 'customresourcedefinitions',
+};

@@ -1,7 +1,8 @@
 import type { Static, TSchema } from 'typebox';
 import type { Guard } from '../guards/guard.ts';
 import type { WorldView } from '../guards/world.ts';
-import type { KubeObject } from './object.ts';
+import type { Cause } from './api-error.ts';
+import type { JsonObject, KubeObject } from './object.ts';
 import { plainSchema, type Schema } from './schema.ts';
 
 /** A column of the table kubectl prints. Name comes first and Age last by themselves. */
@@ -54,6 +55,8 @@ export interface Kind<T extends KubeObject = KubeObject> extends ResourceRef {
   readonly scale?: ScaleMapping;
   readonly streams: readonly StreamSubresource[];
   readonly columns: readonly Column[];
+  /** Whether a column with the age stands last; a user's kind says it in its own columns. */
+  readonly ageColumn: boolean;
   /** Field selectors besides metadata.name and metadata.namespace: label → path. */
   readonly selectableFields: readonly string[];
   /** Where a selectable field stands that is not at the path of its name: the first of these that is not empty. */
@@ -62,16 +65,30 @@ export interface Kind<T extends KubeObject = KubeObject> extends ResourceRef {
   readonly origin: 'core' | 'coppice' | 'user';
   /** How names must look. */
   readonly nameRule: 'subdomain' | 'label';
+  /** What of metadata the schema restricts further: `name` and `generateName` only. */
+  readonly metadata?: Schema;
+  /** The version objects are kept in, where it is not this one. */
+  readonly storage?: StorageVersion;
   /** Objects of this kind are forgotten this long after their last write, in milliseconds. */
   readonly expiresAfterMs?: number;
   /** Steps this kind adds to a write. */
   readonly rules: KindRules<T>;
 }
 
+/** Another version of a kind, in which its objects are kept. */
+export interface StorageVersion {
+  readonly version: string;
+  readonly schema: Schema;
+}
+
 /** What a kind declares beyond its schema. All pure. */
 export interface KindRules<T extends KubeObject> {
   /** Fills in what admission decides, on create and update. Returns a new object. */
   admit?(draft: T, previous: T | undefined, context: AdmissionContext): T;
+  /** Drops unknown fields that the schema cannot tell, from what a client sent. */
+  prune?(object: JsonObject): { readonly object: JsonObject; readonly unknown: readonly string[] };
+  /** What is wrong with an object that its schema finds right. */
+  causes?(object: T, previous: T | undefined): readonly Cause[];
   readonly guards?: readonly Guard<T>[];
   /** Other objects written in the same transaction, each compared on the revision the world showed. */
   companions?(after: T | undefined, before: T | undefined, context: AdmissionContext): readonly CompanionWrite[];
@@ -109,10 +126,13 @@ export interface KindDeclaration<T extends KubeObject> {
   readonly scale?: ScaleMapping;
   readonly streams?: readonly StreamSubresource[];
   readonly columns?: readonly Column[];
+  readonly ageColumn?: boolean;
   readonly selectableFields?: readonly string[];
   readonly selectablePaths?: Readonly<Record<string, readonly string[]>>;
   readonly origin: Kind['origin'];
   readonly nameRule?: Kind['nameRule'];
+  readonly metadata?: Schema;
+  readonly storage?: StorageVersion;
   readonly expiresAfterMs?: number;
   readonly rules?: KindRules<T>;
 }
@@ -128,6 +148,7 @@ export function defineKind<T extends KubeObject>(declared: KindDeclaration<T>): 
     parts: {},
     streams: [],
     columns: [],
+    ageColumn: declared.origin !== 'user',
     selectableFields: [],
     selectablePaths: {},
     nameRule: 'subdomain' as const,

@@ -1,43 +1,32 @@
-import { type Column, defineKind, type Kind, type ScaleMapping } from './define-kind.ts';
+import type {
+  CustomResourceDefinition,
+  DefinitionNames,
+  DefinitionVersion,
+} from '../kinds/custom-resource-definition.ts';
+import { type Column, defineKind, type Kind } from './define-kind.ts';
 import type { Schema } from './schema.ts';
 
-/** The part of a CustomResourceDefinition (apiextensions.k8s.io/v1) that makes a kind. */
-export interface CustomResourceDefinition {
-  readonly spec: {
-    readonly group: string;
-    readonly scope: 'Namespaced' | 'Cluster';
-    readonly names: {
-      readonly plural: string;
-      readonly kind: string;
-      readonly singular?: string;
-      readonly listKind?: string;
-      readonly shortNames?: readonly string[];
-      readonly categories?: readonly string[];
-    };
-    readonly versions: readonly CustomResourceVersion[];
-  };
-}
-
-export interface CustomResourceVersion {
-  readonly name: string;
-  readonly schema?: { readonly openAPIV3Schema?: Schema };
-  readonly subresources?: { readonly status?: object; readonly scale?: ScaleMapping };
-  readonly additionalPrinterColumns?: readonly Column[];
-  readonly selectableFields?: readonly { readonly jsonPath: string }[];
-}
+/** What of a CustomResourceDefinition makes a kind. */
+export type DefinitionSource = Pick<CustomResourceDefinition, 'spec'>;
 
 /** The column every CRD without columns of its own has, after the name. */
 const AGE: Column = { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' };
 
 /**
- * The kind that the first version of a CRD describes. Its columns are exactly those of the table after Name: what the
- * CRD lists, or Age alone.
+ * The kind that one version of a CRD describes, by the names it was given; the first version and the names it asks for unless said
+ * otherwise. Its columns are exactly those of the table after Name: what the CRD lists, or Age alone.
  */
-export function kindFromCRD(crd: CustomResourceDefinition): Kind {
-  const { group, scope, names, versions } = crd.spec;
-  const [version] = versions;
+export function kindFromCRD(
+  crd: DefinitionSource,
+  version: DefinitionVersion | undefined = crd.spec.versions[0],
+  names: DefinitionNames = crd.spec.names,
+): Kind {
+  const { group, scope, versions } = crd.spec;
   if (version === undefined) throw new Error(`the CustomResourceDefinition of ${names.plural}.${group} has no version`);
   const scale = version.subresources?.scale;
+  const kept = versions.find(({ storage }) => storage === true);
+  const schema = schemaOf(version);
+  const metadata = schema.properties?.metadata;
   return defineKind({
     group,
     version: version.name,
@@ -48,18 +37,23 @@ export function kindFromCRD(crd: CustomResourceDefinition): Kind {
     shortNames: names.shortNames ?? [],
     categories: names.categories ?? [],
     namespaced: scope === 'Namespaced',
-    schema: bodySchema(
-      version.schema?.openAPIV3Schema ?? { type: 'object', 'x-kubernetes-preserve-unknown-fields': true },
-    ),
+    schema: bodySchema(schema),
+    ...(metadata?.properties === undefined ? {} : { metadata: { type: 'object', properties: { metadata } } }),
+    ...(kept === undefined || kept.name === version.name
+      ? {}
+      : { storage: { version: kept.name, schema: bodySchema(schemaOf(kept)) } }),
     status: version.subresources?.status !== undefined,
     ...(scale === undefined ? {} : { scale }),
-    columns: version.additionalPrinterColumns ?? [AGE],
+    columns: (version.additionalPrinterColumns ?? []).length === 0 ? [AGE] : (version.additionalPrinterColumns ?? []),
     selectableFields: (version.selectableFields ?? []).map((field) => field.jsonPath.replace(/^\./, '')),
     origin: 'user',
   });
 }
 
 const given = (text: string | undefined): text is string => text !== undefined && text !== '';
+
+const schemaOf = (version: DefinitionVersion): Schema =>
+  version.schema?.openAPIV3Schema ?? { type: 'object', 'x-kubernetes-preserve-unknown-fields': true };
 
 /** The schema without apiVersion, kind and metadata, which every object has alike. */
 function bodySchema(schema: Schema): Schema {

@@ -8,7 +8,7 @@ const AGE: Column = {
 };
 
 /** The columns of a kind after Name: Age stands last, but where a user's kind states its own columns it has exactly those. */
-export function printerColumns(kind: Pick<Kind, 'origin' | 'columns'>): readonly Column[] {
-  if (kind.origin !== 'user') return [...kind.columns, AGE];
+export function printerColumns(kind: Pick<Kind, 'ageColumn' | 'columns'>): readonly Column[] {
+  if (kind.ageColumn) return [...kind.columns, AGE];
   return kind.columns.length === 0 ? [AGE] : kind.columns;
 }

@@ -145,6 +145,7 @@ const request = fc.record({
     '',
     'application/json',
     'application/json; charset=utf-8',
+    'application/yaml',
     'application/merge-patch+json',
     'application/json-patch+json',
     'application/strategic-merge-patch+json',

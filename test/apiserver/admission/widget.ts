@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { loadAll } from 'js-yaml';
 import type { Kind } from '../../../resources/meta/define-kind.ts';
-import { type CustomResourceDefinition, kindFromCRD } from '../../../resources/meta/kind-from-crd.ts';
+import { type DefinitionSource, kindFromCRD } from '../../../resources/meta/kind-from-crd.ts';
 import type { JsonObject, KubeObject } from '../../../resources/meta/object.ts';
 
 const manifests = new URL('../../vectors/widgets.crd.yaml', import.meta.url);
@@ -10,7 +10,7 @@ const manifests = new URL('../../vectors/widgets.crd.yaml', import.meta.url);
 export const [Widget, Gadget] = kinds();
 
 function kinds(): readonly [Kind, Kind] {
-  const [widgets, gadgets] = loadAll(readFileSync(manifests, 'utf8')) as CustomResourceDefinition[];
+  const [widgets, gadgets] = loadAll(readFileSync(manifests, 'utf8')) as DefinitionSource[];
   if (widgets === undefined || gadgets === undefined)
     throw new Error(`two CRDs were expected in ${manifests.pathname}`);
   return [kindFromCRD(widgets), kindFromCRD(gadgets)];

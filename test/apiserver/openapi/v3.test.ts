@@ -37,7 +37,13 @@ describe('the OpenAPI v3 documents', () => {
     const documents = openAPIDocuments(KINDS);
     assert.deepEqual(
       [...documents.keys()],
-      ['apis/coppice.dev/v1', 'api/v1', 'apis/coordination.k8s.io/v1', 'apis/demo.example.com/v1'],
+      [
+        'apis/coppice.dev/v1',
+        'api/v1',
+        'apis/apiextensions.k8s.io/v1',
+        'apis/coordination.k8s.io/v1',
+        'apis/demo.example.com/v1',
+      ],
     );
     const { paths } = openAPIIndex(documents);
     const hash = documents.get('api/v1')?.hash;

@@ -78,6 +78,7 @@ describe('a lost race', () => {
     await using other = await startTestServer({ store });
     await using test = await startTestServer({ store: far, clock });
     await makeNamespace(test, 'x');
+    far.sent = 0;
     const body = (i: number) => ({ metadata: { labels: { theirs: `n${i}` } } });
     far.beforeTxn = async () => {
       await send(other.server.app, 'PATCH', `${NAMESPACES}/x`, { body: body(far.sent), headers: MERGE });

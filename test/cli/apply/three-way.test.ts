@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
-import { lastApplied, withLastApplied } from '../../../cli/apply/last-applied.ts';
 import { threeWayPatch } from '../../../cli/apply/three-way.ts';
+import { lastApplied, withLastApplied } from '../../../resources/meta/last-applied.ts';
 import { isObject, type JsonObject } from '../../../resources/meta/object.ts';
 
 const recorded: { cases: Record<string, { current: JsonObject; wanted: JsonObject; patch: JsonObject }> } = JSON.parse(

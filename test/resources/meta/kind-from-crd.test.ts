@@ -46,6 +46,8 @@ describe('the kind of a CustomResourceDefinition', () => {
         versions: [
           {
             name: 'v1',
+            served: true,
+            storage: true,
             schema: {
               openAPIV3Schema: {
                 type: 'object',

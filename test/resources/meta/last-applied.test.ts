@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
-import { goJson } from '../../../cli/apply/go-json.ts';
-import { LAST_APPLIED, lastApplied, withLastApplied } from '../../../cli/apply/last-applied.ts';
 import { readObjects } from '../../../cli/yaml/documents.ts';
+import { goJson } from '../../../resources/meta/go-json.ts';
+import { LAST_APPLIED, lastApplied, withLastApplied } from '../../../resources/meta/last-applied.ts';
 import { isObject, valueAt } from '../../../resources/meta/object.ts';
 
 const recorded: { cases: Record<string, { yaml: string; annotation: string }> } = JSON.parse(

@@ -1,5 +1,5 @@
-import { isObject, type JsonObject, valueAt } from '../../resources/meta/object.ts';
 import { goJson } from './go-json.ts';
+import { isObject, type JsonObject, valueAt } from './object.ts';
 
 export const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
 

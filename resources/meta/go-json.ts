@@ -1,5 +1,5 @@
-import { isObject } from '../../resources/meta/object.ts';
-import { byCodePoint } from '../render/sorted.ts';
+import { byCodePoint } from './code-point.ts';
+import { isObject } from './object.ts';
 
 /**
  * JSON byte for byte as Go's encoding/json writes a decoded object: keys in the order of their bytes, no spaces, and `<`, `>`, `&`,

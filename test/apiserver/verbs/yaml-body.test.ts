@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict';
+import { send } from '../../harness/raw.ts';
+import { WIDGETS, WidgetServer } from './widget-server.ts';
+
+const YAML = 'application/yaml';
+const widget = (rest: string) => `apiVersion: demo.example.com/v1\nkind: Widget\nmetadata: {name: w}\n${rest}`;
+
+describe('requests with a YAML body', () => {
+  it('create, replace and delete', async () => {
+    await using server = await WidgetServer.start();
+    const made = await server.ok('POST', WIDGETS, widget('spec:\n  size: small\n  serial: 9007199254740993\n'), YAML);
+    assert.equal(made.spec?.size, 'small');
+    const { text } = await send(server.app, 'GET', `${WIDGETS}/w`);
+    assert.match(text, /"serial":9007199254740993/);
+    const version = made.metadata.resourceVersion;
+    const put = widget(`spec: {size: large}\n`).replace('{name: w}', `{name: w, resourceVersion: "${version}"}`);
+    assert.equal((await server.ok('PUT', `${WIDGETS}/w`, put, `${YAML}; charset=utf-8`)).spec?.size, 'large');
+    const scaled = await server.ok('PUT', `${WIDGETS}/w/scale`, 'metadata: {name: w}\nspec: {replicas: 7}', YAML);
+    assert.equal(scaled.spec?.replicas, 7);
+    const dry = await server.ok('DELETE', `${WIDGETS}/w`, 'kind: DeleteOptions\ndryRun: [All]\n', YAML);
+    assert.equal(dry.kind, 'Status');
+    await server.ok('GET', `${WIDGETS}/w`);
+    await server.ok('DELETE', `${WIDGETS}/w`, 'propagationPolicy: Background', YAML);
+    assert.equal((await server.send('GET', `${WIDGETS}/w`)).status, 404);
+  });
+
+  it('are told of unknown fields and of fields given twice as JSON is', async () => {
+    await using server = await WidgetServer.start();
+    const odd = widget('spec: {size: small, size: large, bogus: 1}\n');
+    const strict = await server.send('POST', `${WIDGETS}?fieldValidation=Strict`, odd, YAML);
+    assert.equal(strict.status, 400);
+    assert.match(
+      strict.body.message ?? '',
+      /strict decoding error: duplicate field "spec\.size", unknown field "spec\.bogus"$/,
+    );
+    const warned = await server.send('POST', WIDGETS, odd, YAML);
+    assert.deepEqual([warned.status, warned.body.spec?.size], [201, 'large']);
+    assert.equal([warned.headers.warning].flat().length, 2);
+  });
+
+  it('that say nothing or nonsense are 400; other types are 415 and name what is read', async () => {
+    await using server = await WidgetServer.start();
+    for (const body of ['a: [', '', '- 1', 'a: 1\n---\nb: 2', new Uint8Array([0x61, 0x3a, 0x20, 0xff])]) {
+      assert.equal((await server.send('POST', WIDGETS, body, YAML)).status, 400);
+    }
+    for (const type of ['text/yaml', 'application/x-yaml', 'text/plain']) {
+      const { status, body } = await server.send('POST', WIDGETS, widget('spec: {size: small}'), type);
+      assert.equal(status, 415);
+      assert.match(body.message ?? '', /application\/json, application\/yaml/);
+    }
+  });
+});
