@@ -86,13 +86,13 @@ describe('apply', () => {
   it('refuses what is not one object of this kind and name', async () => {
     await put('odd');
     const cases: [unknown, RegExp][] = [
-      ['a: [', /^400 error decoding YAML: /],
-      ['a: 1\na: 2', /^400 error decoding YAML: /],
-      ['a: &a\n  b: *a', /^400 error decoding YAML: it is nested more than/],
+      ['a: [', /^400 error decoding YAML; yaml parse error: line 1: /],
+      ['a: 1\na: 2', /^400 the applied configuration: /],
+      ['a: &a\n  b: *a', /^400 error decoding YAML; yaml parse error: /],
       ['- 1', /^400 error decoding YAML: /],
       [
         `x: &x [1, 2]\n${Array.from({ length: 101 }, (_, i) => `y${i}: *x`).join('\n')}`,
-        /^400 error decoding YAML: .*alias/,
+        /^400 error decoding YAML; yaml parse error: .*alias/,
       ],
       [{ ...widget('odd'), apiVersion: 'demo.example.com/v2' }, /^400 the API version in the data/],
       [{ ...widget('odd'), kind: 'Gadget' }, /^400 /],
