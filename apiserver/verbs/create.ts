@@ -1,7 +1,6 @@
 import { DEFINITIONS } from '../../resources/guards/refs.ts';
-import { ApiError, alreadyExists, forbidden, invalid, notAllowed, notFound } from '../../resources/meta/api-error.ts';
+import { ApiError, alreadyExists, forbidden, notAllowed, notFound } from '../../resources/meta/api-error.ts';
 import type { JsonObject } from '../../resources/meta/object.ts';
-import { requiredValue } from '../admission/causes.ts';
 import type { Managers } from '../apply/managed-fields.ts';
 import { authorizeObject } from '../auth/authorize.ts';
 import { storeKey } from '../cache/keys.ts';
@@ -76,9 +75,8 @@ export function planCreate(
 function newName({ parts, served, target }: VerbContext, metadata: JsonObject): string {
   if (typeof metadata.name === 'string' && metadata.name !== '') return metadata.name;
   const base = metadata.generateName;
-  if (typeof base !== 'string' || base === '') {
-    throw invalid(served.kind, '', [requiredValue('metadata.name', 'name or generateName is required')]);
-  }
+  // The missing name is told with all else that is wrong with the object.
+  if (typeof base !== 'string' || base === '') return '';
   for (let tries = 0; tries < NAME_TRIES; tries++) {
     const name = base.slice(0, MAX_GENERATED_BASE) + parts.ids.suffix(SUFFIX_LENGTH);
     if (currentOf(parts.cache, served.kind, target.namespace, name) === undefined) return name;

@@ -60,6 +60,13 @@ describe('create', () => {
     assert.deepEqual([none.status, causeOf(none.body)?.field], [422, 'metadata.name']);
   });
 
+  it('tells a missing name together with all else that is wrong', async () => {
+    const { status, body } = await server.send('POST', WIDGETS, widget('', { spec: { tags: 80 } }));
+    assert.equal(status, 422);
+    const fields = body.details?.causes?.map(({ field }) => field);
+    assert.deepEqual(fields?.sort(), ['<nil>', 'metadata.name', 'spec.tags']);
+  });
+
   it('refuses a name that is taken, in the words of one being deleted when it is', async () => {
     await server.make('taken', { metadata: { finalizers: ['example.com/x'] } });
     const again = await server.send('POST', WIDGETS, widget('taken'));
