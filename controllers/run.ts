@@ -64,12 +64,3 @@ export class Controllers implements AsyncDisposable {
     await this.#informers[Symbol.asyncDispose]();
   }
 }
-
-/** Runs the duties until the signal aborts; resolves when all have let go. */
-export async function runControllers(options: ControllersOptions, signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return;
-  await using _running = new Controllers(options);
-  const stopped = Promise.withResolvers<void>();
-  signal.addEventListener('abort', () => stopped.resolve(), { once: true });
-  await stopped.promise;
-}

@@ -1,5 +1,5 @@
 import { isObject, type JsonObject, jsonEqual } from '../../resources/meta/object.ts';
-import { type FieldSet, FieldSetBuilder, isEmpty } from './field-set.ts';
+import { type FieldSet, FieldSetBuilder } from './field-set.ts';
 import { identified } from './list-items.ts';
 import { type Form, fieldType, formOf, type ListType, type MapType, type MergeType } from './merge-type.ts';
 import { fieldElement, type PathElement } from './path-element.ts';
@@ -11,9 +11,6 @@ export interface Comparison {
   readonly modified: FieldSet;
   readonly removed: FieldSet;
 }
-
-export const isSame = ({ added, modified, removed }: Comparison): boolean =>
-  isEmpty(added) && isEmpty(modified) && isEmpty(removed);
 
 /** Compares two values of one type. Parts that are the same value in memory are not looked into. */
 export function compare(before: unknown, after: unknown, type: MergeType): Comparison {

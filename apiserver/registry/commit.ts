@@ -3,6 +3,7 @@ import type { Change, FenceKeys } from '../../resources/guards/guard.ts';
 import { ApiError, forbidden, invalid } from '../../resources/meta/api-error.ts';
 import type { CompanionWrite, Kind } from '../../resources/meta/define-kind.ts';
 import { type KubeObject, objectKey } from '../../resources/meta/object.ts';
+import { resourceId } from '../../resources/meta/resource-id.ts';
 import { storeKey } from '../cache/keys.ts';
 import { encodeStored } from '../cache/stored-object.ts';
 import type { WatchCache } from '../cache/watch-cache.ts';
@@ -223,12 +224,8 @@ export function currentOf(
   const key = objectKey({ name, namespace });
   const assumed = cache.world.assumed(resource, key);
   if (assumed !== undefined) return assumed.object && { object: assumed.object, revision: assumed.revision };
-  const stored = cache.resource(resourceIdOf(resource)).get(key);
+  const stored = cache.resource(resourceId(resource)).get(key);
   return stored && { object: stored.object, revision: stored.revision };
-}
-
-function resourceIdOf(resource: { readonly group: string; readonly plural: string }): string {
-  return `${resource.group === '' ? 'core' : resource.group}/${resource.plural}`;
 }
 
 function submitTxn(store: Store, request: TxnRequest): StagedTxn {

@@ -1,3 +1,4 @@
+import { rfc3339 } from '../../resources/ambient/clock.ts';
 import { ApiError, type Cause, conflict, invalid } from '../../resources/meta/api-error.ts';
 import type { Kind } from '../../resources/meta/define-kind.ts';
 import {
@@ -12,6 +13,7 @@ import {
 import { decodeMetadata } from '../admission/decode-metadata.ts';
 import type { FieldValidation } from '../admission/field-validation.ts';
 import { judgeFields } from '../admission/field-validation.ts';
+import { addedFinalizerCauses } from '../admission/metadata.ts';
 import { applyDefaults, pruneUnknown } from '../admission/structural.ts';
 import { type Managers, sameOwners, writeManagers } from '../apply/managed-fields.ts';
 import { afterUpdate } from '../apply/update.ts';
@@ -112,7 +114,7 @@ export function newObject(
 const refusedNulls = (managers: Managers | undefined) => (managers === undefined ? 'go' : 'stay');
 
 /** Now, as objects tell times. */
-export const instantOf = ({ clock }: ServerParts) => `${new Date(clock.now()).toISOString().slice(0, 19)}Z`;
+export const instantOf = ({ clock }: ServerParts) => rfc3339(clock.now());
 
 /**
  * The object that an update wishes for, on top of what stands: what the caller may not set is taken from what stands. Answers `before`
@@ -231,25 +233,10 @@ function changedBeyondMetadata(kind: Kind, before: KubeObject, after: KubeObject
 
 function checked({ served }: WriteFrame, object: KubeObject, before: KubeObject | undefined): KubeObject {
   const { kind, validate } = served;
-  const causes: Cause[] = [...deletingFinalizers(object, before), ...validate(object, before)];
+  const added = before === undefined ? [] : addedFinalizerCauses(object, before);
+  const causes: Cause[] = [...added, ...validate(object, before)];
   if (causes.length > 0) throw invalid(kind, object.metadata.name, causes);
   return object;
-}
-
-/** Once an object is being deleted, its finalizers only go. */
-function deletingFinalizers(object: KubeObject, before: KubeObject | undefined): Cause[] {
-  if (before?.metadata.deletionTimestamp === undefined) return [];
-  const had = before.metadata.finalizers ?? [];
-  const added = (object.metadata.finalizers ?? []).filter((finalizer) => !had.includes(finalizer));
-  if (added.length === 0) return [];
-  const shown = `[]string{${added.map((finalizer) => JSON.stringify(finalizer)).join(', ')}}`;
-  return [
-    {
-      reason: 'FieldValueForbidden',
-      field: 'metadata.finalizers',
-      message: `Forbidden: no new finalizers can be added if the object is being deleted, found new finalizers ${shown}`,
-    },
-  ];
 }
 
 /** 400 when a body names another object than the URL. */

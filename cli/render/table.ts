@@ -5,12 +5,7 @@ export function renderTable(headers: readonly string[], rows: readonly (readonly
 
 /** Rows with their columns lined up, each ended by a newline. */
 export function alignColumns(rows: readonly (readonly string[])[], gap = 3): string {
-  const widths: number[] = [];
-  for (const row of rows) {
-    row.forEach((cell, column) => {
-      widths[column] = Math.max(widths[column] ?? 0, displayWidth(oneLine(cell)));
-    });
-  }
+  const widths = columnWidths(rows);
   return rows.map((row) => `${lineOf(row.map(oneLine), widths, gap)}\n`).join('');
 }
 
