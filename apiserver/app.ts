@@ -1,31 +1,23 @@
 import { DEFINITIONS } from '../resources/guards/refs.ts';
 import { ApiError, notAllowed } from '../resources/meta/api-error.ts';
+import type { Verb } from '../resources/meta/define-kind.ts';
 import { resourceId } from '../resources/meta/resource-id.ts';
 import { type AdmitDeps, admitRequest } from './admit-request.ts';
-import { DOCUMENTS, type Verb } from './auth/authorization-table.ts';
+import { DOCUMENTS } from './auth/authorization-table.ts';
 import { type Ask, authorize } from './auth/authorize.ts';
 import { authorizeHost } from './auth/authorize-host.ts';
 import type { Identity } from './auth/identity.ts';
 import type { ServerVersion } from './discovery/version.ts';
+import { isStream, streamOf, verbOf } from './dispatch.ts';
 import { Documents, noSuchResource, nothingHere } from './documents.ts';
 import { unlessAborted } from './registry/key-queue.ts';
 import type { ServedKind } from './registry/registry.ts';
 import { negotiate } from './requests/media-type.ts';
-import { booleanOption } from './requests/options.ts';
 import { parseRoute, type ResourceTarget, type Route } from './requests/route.ts';
 import type { App, ServerRequest, ServerResponse } from './requests/server-request.ts';
-import { create } from './verbs/create.ts';
-import { deleteOne } from './verbs/delete.ts';
-import { deleteCollection } from './verbs/delete-collection.ts';
-import { get } from './verbs/get.ts';
-import { list } from './verbs/list.ts';
-import { patch } from './verbs/patch.ts';
 import { checkRepresentation } from './verbs/represent.ts';
-import { writeScale } from './verbs/scale.ts';
 import { selectionOf } from './verbs/selection.ts';
-import { update } from './verbs/update.ts';
 import type { ServerParts, VerbContext, VerbHandler } from './verbs/verb-context.ts';
-import { watch } from './verbs/watch.ts';
 
 export interface AppDeps extends AdmitDeps {
   readonly parts: ServerParts;
@@ -39,17 +31,6 @@ export interface AppDeps extends AdmitDeps {
 /** How long a mutation and a read may take, in milliseconds (a watch has its own end). */
 const MUTATION_MS = 34_000;
 const READ_MS = 60_000;
-
-const VERBS: Readonly<Record<Verb, VerbHandler>> = {
-  get,
-  list,
-  watch,
-  create,
-  update,
-  patch,
-  delete: deleteOne,
-  deletecollection: deleteCollection,
-};
 
 /** The whole server but its sockets: a request in, a response out. */
 export function createApp(deps: AppDeps): App {
@@ -97,7 +78,7 @@ async function resource(
   if (served === undefined || (target.namespace !== undefined && !served.kind.namespaced)) throw noSuchResource();
   if (target.name !== undefined && target.namespace === undefined && served.kind.namespaced) throw noSuchResource();
   const stream = isStream(served, target);
-  const { verb, handler } = stream ? streamOf(deps, request, served, target) : verbOf(request, served, target);
+  const { verb, handler } = stream ? streamOf(deps.streams, request, served, target) : verbOf(request, served, target);
   const ask = askOf(request, served, target, verb);
   authorize(identity, ask);
   authorizeHost(identity, deps.parts.cache.world);
@@ -122,24 +103,6 @@ async function findServed(
 
 const isRead = ({ method }: ServerRequest) => method === 'GET' || method === 'HEAD';
 
-function isStream({ kind }: ServedKind, { subresource }: ResourceTarget): boolean {
-  return kind.streams.some((stream) => stream.name === subresource);
-}
-
-/** A stream asked for by plain HTTP: answered when it can be, else the caller is told to upgrade. */
-function streamOf(
-  deps: AppDeps,
-  { method }: ServerRequest,
-  { kind }: ServedKind,
-  { subresource = '' }: ResourceTarget,
-): { verb: Verb; handler: VerbHandler } {
-  if (method !== 'GET' && method !== 'POST') throw notAllowed();
-  const upgrade = async () => {
-    throw new ApiError('BadRequest', `Upgrade request required: ${subresource} is a WebSocket stream`);
-  };
-  return { verb: 'create', handler: deps.streams?.[`${kind.group}/${kind.plural}/${subresource}`] ?? upgrade };
-}
-
 /** What is asked, for the authorization table. */
 export function askOf(
   request: Pick<ServerRequest, 'query'>,
@@ -156,52 +119,6 @@ export function askOf(
     name: target.name,
     fields: many ? selectionOf(kind, request.query).fields : new Map(),
   };
-}
-
-/** Which verb a method means here. Throws `MethodNotAllowed`, or `NotFound` for a subresource that the kind has not. */
-function verbOf(
-  request: ServerRequest,
-  { kind }: ServedKind,
-  { name, subresource }: ResourceTarget,
-): { verb: Verb; handler: VerbHandler } {
-  const plain = (verb: Verb) => ({ verb, handler: VERBS[verb] });
-  const { method } = request;
-  if (name === undefined) {
-    if (method === 'HEAD') return plain('list');
-    if (method === 'GET') return plain(booleanOption(request.query, 'watch') ? 'watch' : 'list');
-    if (method === 'POST') return plain('create');
-    if (method === 'DELETE') return plain('deletecollection');
-    throw notAllowed();
-  }
-  if (subresource === undefined) {
-    const verb = ITEM_VERBS.get(method);
-    if (verb === undefined) throw notAllowed();
-    return plain(verb);
-  }
-  return subresourceVerb(kind, method, subresource);
-}
-
-const ITEM_VERBS: ReadonlyMap<string, Verb> = new Map([
-  ['HEAD', 'get'],
-  ['GET', 'get'],
-  ['PUT', 'update'],
-  ['PATCH', 'patch'],
-  ['DELETE', 'delete'],
-]);
-
-function subresourceVerb(
-  kind: ServedKind['kind'],
-  method: string,
-  subresource: string,
-): { verb: Verb; handler: VerbHandler } {
-  const isStatus = subresource === 'status' && kind.status;
-  const isScale = subresource === 'scale' && kind.scale !== undefined;
-  const isPart = Object.hasOwn(kind.parts, subresource);
-  if (!isStatus && !isScale && !isPart) throw noSuchResource();
-  if ((method === 'GET' || method === 'HEAD') && !isPart) return { verb: 'get', handler: get };
-  if (method === 'PUT') return { verb: 'update', handler: isScale ? writeScale : update };
-  if (method === 'PATCH' && !isPart) return { verb: 'patch', handler: isScale ? writeScale : patch };
-  throw notAllowed();
 }
 
 async function withDeadline(

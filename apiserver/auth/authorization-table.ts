@@ -1,7 +1,5 @@
+import type { Verb } from '../../resources/meta/define-kind.ts';
 import type { Role } from './identity.ts';
-
-export const VERBS = ['get', 'list', 'watch', 'create', 'update', 'patch', 'delete', 'deletecollection'] as const;
-export type Verb = (typeof VERBS)[number];
 
 /** Which roles may use a verb on a resource. `controllers` = any duty; `controller:NAME` = that one. */
 export type Allowed = readonly (Role | 'controllers')[];
@@ -74,7 +72,7 @@ export const AUTHORIZATION: AuthorizationTable = {
   'coppice.dev/vms/exec': { create: OPERATOR },
   'coppice.dev/vms/logs': { create: OPERATOR },
 
-  'core/namespaces': { ...operated, delete: OPERATOR, deletecollection: OPERATOR },
+  'core/namespaces': { ...operated, delete: OPERATOR },
   'core/namespaces/status': { get: READERS, update: OPERATOR, patch: OPERATOR },
   'core/namespaces/finalize': { update: ['operator', 'controller:garbage'] },
 

@@ -1,8 +1,8 @@
 import { ApiError, notFound } from '../../resources/meta/api-error.ts';
-import type { Kind } from '../../resources/meta/define-kind.ts';
+import type { Kind, Verb } from '../../resources/meta/define-kind.ts';
 import type { KubeObject } from '../../resources/meta/object.ts';
 import { resourceId } from '../../resources/meta/resource-id.ts';
-import { AUTHORIZATION, USER_KIND, type Verb } from './authorization-table.ts';
+import { AUTHORIZATION, USER_KIND } from './authorization-table.ts';
 import { hostNameOf, type Identity, roleOf } from './identity.ts';
 
 /** What is asked of a kind. */

@@ -6,7 +6,7 @@ const BUILT_IN = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch'
 
 /** What may be done with the objects of a kind. */
 export function verbsOf(kind: Kind): readonly string[] {
-  return kind.origin === 'core' ? BUILT_IN : CUSTOM;
+  return (kind.origin === 'core' ? BUILT_IN : CUSTOM).filter((verb) => kind.verbs.includes(verb));
 }
 
 /** A subresource as discovery states it: the kind it answers with, and its verbs. */

@@ -82,7 +82,7 @@ function mark({ parts, served }: VerbContext, before: KubeObject, wish: DeleteWi
       ...(finalizers.length === 0 ? {} : { finalizers }),
       deletionTimestamp: rfc3339(parts.clock.now()),
       deletionGracePeriodSeconds: 0,
-      generation: (before.metadata.generation ?? 0) + 1,
+      ...(served.kind.generations ? { generation: (before.metadata.generation ?? 0) + 1 } : {}),
     },
   };
   const context = { world: parts.cache.world, nowMs: parts.clock.now() };

@@ -93,7 +93,7 @@ export function newObject(
     ...(namespace === undefined ? {} : { namespace }),
     uid: parts.ids.uid(),
     resourceVersion: '',
-    generation: 1,
+    ...(kind.generations ? { generation: 1 } : {}),
     creationTimestamp: instantOf(parts),
   };
   const { status, ...rest } = sent;
@@ -141,9 +141,10 @@ export function nextObject(
   if (same && managers === undefined && (sent === undefined || jsonEqual(sent, managedFields))) return before;
   const record = recordOf(frame, before, next, sent, managers);
   if (same && sameOwners(record, managedFields)) return before;
-  const object = changedBeyondMetadata(kind, before, next)
-    ? { ...next, metadata: { ...next.metadata, generation: (before.metadata.generation ?? 0) + 1 } }
-    : next;
+  const object =
+    kind.generations && changedBeyondMetadata(kind, before, next)
+      ? { ...next, metadata: { ...next.metadata, generation: (before.metadata.generation ?? 0) + 1 } }
+      : next;
   return checked(frame, withRecord(object, record), before);
 }
 

@@ -1,9 +1,8 @@
 import { ApiError } from '../../resources/meta/api-error.ts';
-import type { Kind } from '../../resources/meta/define-kind.ts';
+import type { Kind, Verb } from '../../resources/meta/define-kind.ts';
 import { encodeJson } from '../../resources/meta/json.ts';
 import type { KubeObject } from '../../resources/meta/object.ts';
 import { apiVersionOf } from '../../resources/meta/resource-id.ts';
-import type { Verb } from '../auth/authorization-table.ts';
 import type { StoredObject } from '../cache/stored-object.ts';
 import type { Representation } from '../requests/media-type.ts';
 import { invalidOption } from '../requests/options.ts';

@@ -19,6 +19,7 @@ export const CoordinationLease = defineKind<CoordinationLease>({
   plural: 'leases',
   namespaced: true,
   origin: 'core',
+  generations: false,
   schema: {
     type: 'object',
     description: 'A lock with a heartbeat.',

@@ -52,6 +52,7 @@ export const Event = defineKind<Event>({
   shortNames: ['ev'],
   namespaced: true,
   origin: 'core',
+  generations: false,
   expiresAfterMs: 3_600_000,
   schema: {
     type: 'object',

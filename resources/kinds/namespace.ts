@@ -1,5 +1,5 @@
 import { admitNamespace, tenantOwnsNamespace } from '../guards/tenant-namespace.ts';
-import { defineKind } from '../meta/define-kind.ts';
+import { defineKind, VERBS } from '../meta/define-kind.ts';
 import type { KubeObject } from '../meta/object.ts';
 
 export interface Namespace extends KubeObject {
@@ -16,6 +16,8 @@ export const Namespace = defineKind<Namespace>({
   shortNames: ['ns'],
   namespaced: false,
   status: true,
+  verbs: VERBS.filter((verb) => verb !== 'deletecollection'),
+  generations: false,
   parts: { finalize: ['spec', 'finalizers'] },
   origin: 'core',
   nameRule: 'label',

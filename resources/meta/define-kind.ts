@@ -17,6 +17,10 @@ export interface Column {
   readonly jsonPath: string;
 }
 
+/** What may be done with the objects of a kind. */
+export const VERBS = ['get', 'list', 'watch', 'create', 'update', 'patch', 'delete', 'deletecollection'] as const;
+export type Verb = (typeof VERBS)[number];
+
 /** What a request needs to address a resource. */
 export interface ResourceRef {
   readonly group: string;
@@ -50,6 +54,10 @@ export interface Kind<T extends KubeObject = KubeObject> extends ResourceRef {
   /** Everything but apiVersion, kind and metadata. */
   readonly schema: Schema;
   readonly status: boolean;
+  /** What is served of these; another method is 405. */
+  readonly verbs: readonly Verb[];
+  /** Whether `metadata.generation` counts changes; most of Kubernetes' own kinds have none. */
+  readonly generations: boolean;
   /** Subresources that are updates of one part, such as a Namespace's `finalize`: name → path. */
   readonly parts: Readonly<Record<string, readonly string[]>>;
   readonly scale?: ScaleMapping;
@@ -122,6 +130,8 @@ export interface KindDeclaration<T extends KubeObject> {
   readonly namespaced: boolean;
   readonly schema: Schema;
   readonly status?: boolean;
+  readonly verbs?: readonly Verb[];
+  readonly generations?: boolean;
   readonly parts?: Readonly<Record<string, readonly string[]>>;
   readonly scale?: ScaleMapping;
   readonly streams?: readonly StreamSubresource[];
@@ -145,6 +155,8 @@ export function defineKind<T extends KubeObject>(declared: KindDeclaration<T>): 
     shortNames: [],
     categories: [],
     status: false,
+    verbs: VERBS,
+    generations: true,
     parts: {},
     streams: [],
     columns: [],

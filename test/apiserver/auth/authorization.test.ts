@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
-import { AUTHORIZATION, USER_KIND, VERBS } from '../../../apiserver/auth/authorization-table.ts';
+import { AUTHORIZATION, USER_KIND } from '../../../apiserver/auth/authorization-table.ts';
 import { controllerIdentity, hostIdentity, type Identity } from '../../../apiserver/auth/identity.ts';
 import { subresourcesOf, verbsOf } from '../../../apiserver/discovery/verbs.ts';
 import { DUTIES } from '../../../controllers/duties.ts';
 import { BUILT_IN_KINDS } from '../../../resources/kinds.ts';
 import type { Kind } from '../../../resources/meta/define-kind.ts';
+import { VERBS } from '../../../resources/meta/define-kind.ts';
 import { resourceId } from '../../../resources/meta/resource-id.ts';
 import { WIDGET } from '../../builders/widget.ts';
 import { aHost, anImage, DIGEST } from '../../harness/builders.ts';

@@ -70,9 +70,8 @@ describe('legacy discovery', () => {
     assert.deepEqual(core?.resources[2]?.verbs, ['update']);
   });
 
-  it('lists the verbs of built-in kinds by name', () => {
+  it('lists the verbs of built-in kinds by name, those that are served', () => {
     const [namespaces] = apiResourceList(KINDS, '', 'v1')?.resources ?? [];
-    assert.deepEqual(namespaces?.verbs, [...(namespaces?.verbs ?? [])].sort());
-    assert.equal(namespaces?.verbs.length, 8);
+    assert.deepEqual(namespaces?.verbs, ['create', 'delete', 'get', 'list', 'patch', 'update', 'watch']);
   });
 });
