@@ -12,7 +12,8 @@ export function inProcessTransport(app: App, identity: Identity): Transport {
       method,
       path: url.pathname,
       query: url.searchParams,
-      headers,
+      // What no program says it is goes by who it is.
+      headers: { 'user-agent': identity.user, ...headers },
       async body(maxBytes) {
         const bytes = body ?? new Uint8Array();
         if (bytes.length > maxBytes) throw tooLarge(maxBytes);

@@ -6,7 +6,7 @@ import {
   qualifiedNameProblems,
   subdomainProblems,
 } from '../../resources/meta/names.ts';
-import type { KubeObject, ObjectMeta, OwnerReference } from '../../resources/meta/object.ts';
+import type { JsonObject, KubeObject, ObjectMeta, OwnerReference } from '../../resources/meta/object.ts';
 import { forbiddenField, invalidValue, requiredValue, tooLong } from './causes.ts';
 
 /** Keys and values of all annotations together, in bytes of UTF-8. */
@@ -130,4 +130,34 @@ export function addedFinalizerCauses(object: KubeObject, previous: KubeObject): 
       `no new finalizers can be added if the object is being deleted, found new finalizers []string{${shown}}`,
     ),
   ];
+}
+
+/**
+ * What of the metadata that never changes a write would change. Times of creation are passed over, and so is an instant of deletion once
+ * deletion began; what the write does not tell stays.
+ */
+export function changedFixedCauses(wanted: JsonObject, { metadata }: KubeObject): Cause[] {
+  const { uid, deletionTimestamp, deletionGracePeriodSeconds } = wanted;
+  const immutable = (field: string, shown: unknown): Cause => ({
+    reason: 'FieldValueInvalid',
+    field: `metadata.${field}`,
+    message: `Invalid value: ${String(shown)}: field is immutable`,
+  });
+  const given = (value: unknown) => value !== undefined && value !== null && value !== '';
+  const changed: Cause[] = [];
+  if (given(uid) && uid !== metadata.uid) changed.push(immutable('uid', JSON.stringify(uid)));
+  if (given(deletionTimestamp) && metadata.deletionTimestamp === undefined) {
+    changed.push(immutable('deletionTimestamp', goInstant(String(deletionTimestamp))));
+  }
+  if (given(deletionGracePeriodSeconds) && deletionGracePeriodSeconds !== metadata.deletionGracePeriodSeconds) {
+    changed.push(immutable('deletionGracePeriodSeconds', deletionGracePeriodSeconds));
+  }
+  return changed;
+}
+
+/** An RFC 3339 instant as Go prints it: `2030-01-01 00:00:00 +0000 UTC`. */
+function goInstant(text: string): string {
+  const ms = Date.parse(text);
+  if (Number.isNaN(ms)) return JSON.stringify(text);
+  return `${new Date(ms).toISOString().slice(0, 19).replace('T', ' ')} +0000 UTC`;
 }

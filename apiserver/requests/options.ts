@@ -1,7 +1,7 @@
 import { ApiError, type Cause, invalid } from '../../resources/meta/api-error.ts';
-import type { FieldValidation } from '../admission/field-validation.ts';
 
-const OPTIONS_GROUP = 'meta.k8s.io';
+/** The group that the options of requests are of, in refusals. */
+export const OPTIONS_GROUP = 'meta.k8s.io';
 
 /** 422 about a query parameter, as the real server words it: `ListOptions.meta.k8s.io "" is invalid: …`. */
 export function invalidOption(kind: string, field: string, reason: string, message: string): ApiError {
@@ -38,50 +38,4 @@ export function resourceVersionOption(text: string | null, kind = 'ListOptions')
     );
   }
   return Number(text);
-}
-
-/** `dryRun`: absent, or exactly `All`. */
-export function dryRunOption(values: readonly string[], kind: string): boolean {
-  for (const value of values) {
-    if (value !== 'All' && value !== '') {
-      throw invalidOption(
-        kind,
-        'dryRun',
-        'FieldValueNotSupported',
-        `Unsupported value: ${JSON.stringify(value)}: supported values: "All"`,
-      );
-    }
-  }
-  return values.includes('All');
-}
-
-/** `fieldValidation`: Warn when absent. */
-export function fieldValidationOption(query: URLSearchParams, kind: string): FieldValidation {
-  const text = query.get('fieldValidation') ?? '';
-  if (text === '') return 'Warn';
-  if (text === 'Strict' || text === 'Warn' || text === 'Ignore') return text;
-  throw invalidOption(
-    kind,
-    'fieldValidation',
-    'FieldValueNotSupported',
-    `Unsupported value: ${JSON.stringify(text)}: supported values: "Ignore", "Strict", "Warn"`,
-  );
-}
-
-/** `fieldManager`: at most 128 printable characters. */
-export function fieldManagerOption(query: URLSearchParams, kind: string): string | undefined {
-  const text = query.get('fieldManager') ?? undefined;
-  if (text === undefined || text === '') return undefined;
-  if (text.length > 128) {
-    throw invalidOption(kind, 'fieldManager', 'FieldValueTooLong', 'Too long: may not be longer than 128');
-  }
-  if (!/^[\p{L}\p{M}\p{N}\p{P}\p{S} ]*$/u.test(text)) {
-    throw invalidOption(
-      kind,
-      'fieldManager',
-      'FieldValueInvalid',
-      `Invalid value: ${JSON.stringify(text)}: should only contain printable characters`,
-    );
-  }
-  return text;
 }

@@ -9,11 +9,11 @@ export interface Scale {
   readonly apiVersion: 'autoscaling/v1';
   readonly metadata: Pick<ObjectMeta, 'name' | 'namespace' | 'uid' | 'resourceVersion' | 'creationTimestamp'>;
   readonly spec: { readonly replicas: number };
-  readonly status: { readonly replicas: number; readonly selector: string };
+  readonly status: { readonly replicas: number; readonly selector?: string };
 }
 
 /**
- * The scale of an object. A status without replicas counts as 0, one without a selector selects by `''`.
+ * The scale of an object. A status without replicas counts as 0, one without a selector has none.
  * Throws `InternalError` when the object holds no wanted number, as a Kubernetes server does.
  */
 export function scaleOf(object: KubeObject, mapping: ScaleMapping): Scale {
@@ -31,7 +31,7 @@ export function scaleOf(object: KubeObject, mapping: ScaleMapping): Scale {
     spec: { replicas },
     status: {
       replicas: numberAt(object, mapping.statusReplicasPath) ?? 0,
-      selector: typeof selector === 'string' ? selector : '',
+      ...(typeof selector === 'string' && selector !== '' ? { selector } : {}),
     },
   };
 }

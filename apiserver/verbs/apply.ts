@@ -4,23 +4,15 @@ import type { FieldValidation } from '../admission/field-validation.ts';
 import { type Applied, applyConfig } from '../apply/apply.ts';
 import { authorize, authorizeObject } from '../auth/authorize.ts';
 import { commit, currentOf, type Versioned, type WritePlan } from '../registry/commit.ts';
-import {
-  booleanOption,
-  dryRunOption,
-  fieldManagerOption,
-  fieldValidationOption,
-  invalidOption,
-} from '../requests/options.ts';
 import { warningHeaders } from '../requests/respond.ts';
 import type { ServerResponse } from '../requests/server-request.ts';
+import { applyOptions } from '../requests/write-options.ts';
 import { type AppliedBody, readApplied } from './applied-body.ts';
 import { planCreate } from './create.ts';
 import { checkNames, frameOf, instantOf, knownFields, nextObject, type WriteFrame } from './next-object.ts';
 import { oneObject } from './represent.ts';
 import { checkVersion, isHeld, planOver } from './update.ts';
 import { nameOf, type VerbContext } from './verb-context.ts';
-
-const OPTIONS = 'PatchOptions';
 
 /** PATCH with an applied configuration: merges it into what stands, or makes the object when nothing does. */
 export async function applyPatch(context: VerbContext): Promise<ServerResponse> {
@@ -56,30 +48,13 @@ interface ApplyWish extends AppliedBody {
 
 async function readWish(context: VerbContext): Promise<ApplyWish> {
   const { request, served, target } = context;
-  const { query } = request;
-  const { manager, force, dryRun } = applyOptions(query);
-  const directive = fieldValidationOption(query, OPTIONS);
+  const { manager, force, dryRun, directive } = applyOptions(request.query);
   const body = await readApplied(request, served.kind);
   const { metadata } = body.config;
   if (metadata.managedFields !== undefined && metadata.managedFields !== null)
     throw new ApiError('BadRequest', 'metadata.managedFields must be nil');
   checkNames(metadata, nameOf(context), target.namespace);
   return { ...body, frame: frameOf(context, manager), force, dryRun, directive };
-}
-
-/** What an apply is asked with. Throws `Invalid` when it does not say who applies. */
-export function applyOptions(query: URLSearchParams): {
-  readonly manager: string;
-  readonly force: boolean;
-  readonly dryRun: boolean;
-} {
-  const dryRun = dryRunOption(query.getAll('dryRun'), OPTIONS);
-  const manager = fieldManagerOption(query, OPTIONS);
-  if (manager === undefined) {
-    const message = 'Required value: is required for apply patch';
-    throw invalidOption(OPTIONS, 'fieldManager', 'FieldValueRequired', message);
-  }
-  return { manager, force: booleanOption(query, 'force'), dryRun };
 }
 
 function applied(
@@ -103,12 +78,11 @@ function planFirst(context: VerbContext, wish: ApplyWish, warnings: string[]): W
   const name = nameOf(context);
   if (target.subresource !== undefined) throw notFound(served.kind, name);
   authorize(identity, { ...ask, verb: 'create' });
-  const { uid, resourceVersion } = wish.config.metadata;
+  const { uid } = wish.config.metadata;
   if (typeof uid === 'string' && uid !== '') {
     const why = `uid mismatch: the provided object specified uid ${uid}, and no existing object was found`;
     throw conflict(served.kind, name, why);
   }
-  if (resourceVersion !== undefined && resourceVersion !== '') throw conflict(served.kind, name);
   const { object, managers } = applied(context, wish, undefined);
   const sent = known(context, wish, object, warnings);
   return planCreate(context, wish.frame, { ...sent, metadata: { ...sent.metadata, name } }, managers);

@@ -21,7 +21,11 @@ export async function readJsonBody(
   request: ServerRequest,
   what: string,
 ): Promise<ParsedJson & { readonly text: string }> {
-  const bytes = await request.body(MAX_BODY_BYTES);
+  return parseBody(await request.body(MAX_BODY_BYTES), what);
+}
+
+/** JSON of whatever shape, with the fields given twice. */
+export function parseBody(bytes: Uint8Array, what: string): ParsedJson & { readonly text: string } {
   const text = new TextDecoder().decode(bytes);
   try {
     return { ...parseJsonBytes(bytes), text };

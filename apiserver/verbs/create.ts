@@ -5,15 +5,14 @@ import type { Managers } from '../apply/managed-fields.ts';
 import { authorizeObject } from '../auth/authorize.ts';
 import { storeKey } from '../cache/keys.ts';
 import { commit, currentOf, type WritePlan } from '../registry/commit.ts';
-import { dryRunOption, fieldManagerOption, fieldValidationOption } from '../requests/options.ts';
 import { warningHeaders } from '../requests/respond.ts';
 import type { ServerResponse } from '../requests/server-request.ts';
+import { writeOptions } from '../requests/write-options.ts';
 import { readObject } from './body.ts';
-import { checkNames, frameOf, knownFields, newObject, type WriteFrame } from './next-object.ts';
+import { checkNamespace, frameOf, knownFields, newObject, type WriteFrame } from './next-object.ts';
 import { oneObject } from './represent.ts';
 import type { VerbContext } from './verb-context.ts';
 
-const OPTIONS = 'CreateOptions';
 const NAMESPACES = { group: '', plural: 'namespaces' };
 /** A generated name is the base, cut so that this many random characters fit a label (k8s.io/apiserver/pkg/storage/names). */
 const SUFFIX_LENGTH = 5;
@@ -28,12 +27,11 @@ export async function create(context: VerbContext): Promise<ServerResponse> {
   if (kind.namespaced && target.namespace === undefined) {
     throw notAllowed();
   }
-  const dryRun = dryRunOption(query.getAll('dryRun'), OPTIONS);
-  const frame = frameOf(context, fieldManagerOption(query, OPTIONS));
+  const { dryRun, manager, directive } = writeOptions(query, 'CreateOptions');
+  const frame = frameOf(context, manager);
   const sent = await readObject(request, kind);
-  const directive = fieldValidationOption(query, OPTIONS);
   const { object, warnings } = knownFields(kind, sent.object, sent.duplicates, directive);
-  checkNames(object.metadata, undefined, target.namespace);
+  checkNamespace(object.metadata, target.namespace);
   if (object.metadata.resourceVersion !== undefined && object.metadata.resourceVersion !== '') {
     throw new ApiError('BadRequest', 'resourceVersion should not be set on objects to be created');
   }
@@ -77,11 +75,12 @@ function newName({ parts, served, target }: VerbContext, metadata: JsonObject): 
   const base = metadata.generateName;
   // The missing name is told with all else that is wrong with the object.
   if (typeof base !== 'string' || base === '') return '';
+  let name = '';
   for (let tries = 0; tries < NAME_TRIES; tries++) {
-    const name = base.slice(0, MAX_GENERATED_BASE) + parts.ids.suffix(SUFFIX_LENGTH);
+    name = base.slice(0, MAX_GENERATED_BASE) + parts.ids.suffix(SUFFIX_LENGTH);
     if (currentOf(parts.cache, served.kind, target.namespace, name) === undefined) return name;
   }
-  const { message, details } = alreadyExists(served.kind, base);
+  const { message, details } = alreadyExists(served.kind, name);
   throw new ApiError('AlreadyExists', `${message}, the server was not able to generate a unique name for the object`, {
     details: { ...details, retryAfterSeconds: 1 },
   });

@@ -1,7 +1,8 @@
 import { ApiError, notAllowed } from '../../resources/meta/api-error.ts';
 import type { StoredObject } from '../cache/stored-object.ts';
 import type { ServerResponse } from '../requests/server-request.ts';
-import { readWish, remove } from './delete.ts';
+import { remove } from './delete.ts';
+import { type DeleteWish, readWish } from './delete-options.ts';
 import { pageOf } from './list.ts';
 import { manyObjects } from './represent.ts';
 import type { VerbContext } from './verb-context.ts';
@@ -21,11 +22,7 @@ export async function deleteCollection(context: VerbContext): Promise<ServerResp
   });
 }
 
-async function removeIfThere(
-  context: VerbContext,
-  item: StoredObject,
-  wish: Parameters<typeof remove>[1],
-): Promise<void> {
+async function removeIfThere(context: VerbContext, item: StoredObject, wish: DeleteWish): Promise<void> {
   const { name, namespace } = item.object.metadata;
   try {
     await remove({ ...context, target: { ...context.target, name, namespace } }, wish);

@@ -1,5 +1,5 @@
 import { rfc3339 } from '../../resources/ambient/clock.ts';
-import { ApiError, type Cause, conflict, invalid } from '../../resources/meta/api-error.ts';
+import { ApiError, type Cause, invalid } from '../../resources/meta/api-error.ts';
 import type { Kind } from '../../resources/meta/define-kind.ts';
 import {
   isObject,
@@ -13,7 +13,7 @@ import {
 import { decodeMetadata } from '../admission/decode-metadata.ts';
 import type { FieldValidation } from '../admission/field-validation.ts';
 import { judgeFields } from '../admission/field-validation.ts';
-import { addedFinalizerCauses } from '../admission/metadata.ts';
+import { addedFinalizerCauses, changedFixedCauses } from '../admission/metadata.ts';
 import { applyDefaults, pruneUnknown } from '../admission/structural.ts';
 import { type Managers, sameOwners, writeManagers } from '../apply/managed-fields.ts';
 import { afterUpdate } from '../apply/update.ts';
@@ -39,7 +39,7 @@ export function frameOf(
   { parts, served, identity, target, request }: VerbContext,
   option: string | undefined,
 ): WriteFrame {
-  const manager = managerName(option, request.headers['user-agent'], identity);
+  const manager = managerName(option, request.headers['user-agent']);
   return { parts, served, identity, subresource: target.subresource, manager };
 }
 
@@ -47,11 +47,11 @@ const MAX_MANAGER_BYTES = 128;
 /** What a character of a string can take in UTF-8. */
 const MOST_BYTES_A_UNIT = 3;
 
-/** The field manager given, else the program that asks, up to the slash of its User-Agent, else who asks. */
-function managerName(option: string | undefined, userAgent: string | undefined, { user }: Identity): string {
+/** The field manager given, else the program that asks, up to the slash of its User-Agent. */
+function managerName(option: string | undefined, userAgent = ''): string {
   if (option !== undefined) return option;
-  const program = (userAgent?.split('/')[0] ?? '').replace(/[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/gu, '');
-  const whole = program === '' ? user : program;
+  const program = (userAgent.split('/')[0] ?? '').replace(/[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/gu, '');
+  const whole = program === '' ? 'unknown' : program;
   if (whole.length * MOST_BYTES_A_UNIT <= MAX_MANAGER_BYTES) return whole;
   let name = '';
   for (const rune of whole) {
@@ -127,7 +127,8 @@ export function nextObject(
   managers?: Managers,
 ): KubeObject {
   const { kind } = frame.served;
-  checkIdentity(kind, before, wanted.metadata);
+  const fixed = frame.subresource === undefined ? changedFixedCauses(wanted.metadata, before) : [];
+  if (fixed.length > 0) throw invalid(kind, before.metadata.name, [...fixed, ...fixed]);
   let draft = partOf(frame, before, wanted);
   if (frame.subresource === undefined) {
     draft = carryWritten(frame, before, draft);
@@ -211,17 +212,6 @@ function systemMetadata(metadata: ObjectMeta): Partial<ObjectMeta> {
   return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
 }
 
-/** A uid in the body that is another object's is 409. */
-function checkIdentity(kind: Kind, before: KubeObject, metadata: JsonObject): void {
-  const { uid } = metadata;
-  if (typeof uid !== 'string' || uid === '' || uid === before.metadata.uid) return;
-  throw conflict(
-    kind,
-    before.metadata.name,
-    `StorageError: invalid object, Code: 4, Precondition failed: UID in precondition: ${uid}, UID in object meta: ${before.metadata.uid}`,
-  );
-}
-
 function admitted({ parts, served }: WriteFrame, draft: KubeObject, previous: KubeObject | undefined): KubeObject {
   const { admit } = served.kind.rules;
   return admit === undefined ? draft : admit(draft, previous, { world: parts.cache.world, nowMs: parts.clock.now() });
@@ -235,28 +225,30 @@ function changedBeyondMetadata(kind: Kind, before: KubeObject, after: KubeObject
 function checked({ served }: WriteFrame, object: KubeObject, before: KubeObject | undefined): KubeObject {
   const { kind, validate } = served;
   const added = before === undefined ? [] : addedFinalizerCauses(object, before);
-  const causes: Cause[] = [...added, ...validate(object, before)];
+  // A real server looks at these twice and says so twice.
+  const causes: Cause[] = [...added, ...added, ...validate(object, before)];
   if (causes.length > 0) throw invalid(kind, object.metadata.name, causes);
   return object;
 }
 
-/** 400 when a body names another object than the URL. */
-export function checkNames(metadata: JsonObject, name: string | undefined, namespace: string | undefined): void {
-  if (name !== undefined && metadata.name !== undefined && metadata.name !== '' && metadata.name !== name) {
-    throw new ApiError(
-      'BadRequest',
-      `the name of the object (${String(metadata.name)}) does not match the name on the URL (${name})`,
-    );
+/** 400 when a body does not name the object of the URL. */
+export function checkNames(metadata: JsonObject, name: string, namespace: string | undefined): void {
+  const sent = metadata.name ?? '';
+  if (sent === '') {
+    const why = 'name must be provided';
+    throw new ApiError('BadRequest', `the name of the object (${name} based on URL) was undeterminable: ${why}`);
   }
-  if (
-    namespace !== undefined &&
-    metadata.namespace !== undefined &&
-    metadata.namespace !== '' &&
-    metadata.namespace !== namespace
-  ) {
-    throw new ApiError(
-      'BadRequest',
-      'the namespace of the provided object does not match the namespace sent on the request',
-    );
+  if (sent !== name) {
+    const why = `the name of the object (${String(sent)}) does not match the name on the URL (${name})`;
+    throw new ApiError('BadRequest', why);
   }
+  checkNamespace(metadata, namespace);
+}
+
+/** 400 when a body is for another namespace than the URL. */
+export function checkNamespace(metadata: JsonObject, namespace: string | undefined): void {
+  const sent = metadata.namespace ?? '';
+  if (namespace === undefined || sent === '' || sent === namespace) return;
+  const why = 'the namespace of the provided object does not match the namespace sent on the request';
+  throw new ApiError('BadRequest', why);
 }

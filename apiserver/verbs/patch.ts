@@ -1,19 +1,18 @@
 import { ApiError } from '../../resources/meta/api-error.ts';
 import { isObject, type JsonObject, type KubeObject } from '../../resources/meta/object.ts';
-import type { FieldValidation } from '../admission/field-validation.ts';
 import { applyJsonPatch, decodeJsonPatch } from '../patch/json-patch.ts';
 import { applyMergePatch } from '../patch/merge-patch.ts';
 import { applyStrategicMergePatch } from '../patch/strategic-merge-patch.ts';
 import { contentType, unsupportedMediaType } from '../requests/media-type.ts';
-import { dryRunOption, fieldManagerOption, fieldValidationOption, invalidOption } from '../requests/options.ts';
 import type { ServerResponse } from '../requests/server-request.ts';
+import { patchOptions } from '../requests/write-options.ts';
 import { applyPatch } from './apply.ts';
-import { checkedType, readJsonBody } from './body.ts';
-import { checkNames, frameOf, knownFields } from './next-object.ts';
-import { checkVersion, writeOver } from './update.ts';
+import { MAX_BODY_BYTES, parseBody } from './body.ts';
+import { checkNames, frameOf } from './next-object.ts';
+import { patchedObject } from './patched-object.ts';
+import { checkLock, writeOver } from './update.ts';
 import { nameOf, type VerbContext } from './verb-context.ts';
 
-const OPTIONS = 'PatchOptions';
 const MERGE = 'application/merge-patch+json';
 const JSON_PATCH = 'application/json-patch+json';
 const APPLY = 'application/apply-patch+yaml';
@@ -28,45 +27,42 @@ export async function patch(context: VerbContext): Promise<ServerResponse> {
   const accepted = kind.origin === 'core' ? [JSON_PATCH, MERGE, STRATEGIC, APPLY] : [JSON_PATCH, MERGE, APPLY];
   if (!accepted.includes(type)) throw unsupportedMediaType(accepted);
   if (type === APPLY) return applyPatch(context);
-  if (query.has('force'))
-    throw invalidOption(OPTIONS, 'force', 'FieldValueForbidden', 'Forbidden: may not be specified for non-apply patch');
-  const dryRun = dryRunOption(query.getAll('dryRun'), OPTIONS);
-  const frame = frameOf(context, fieldManagerOption(query, OPTIONS));
-  const directive = fieldValidationOption(query, OPTIONS);
-  const apply = await readPatch(context, type);
+  const { dryRun, manager, directive } = patchOptions(query);
+  const frame = frameOf(context, manager);
+  const patched = await readPatch(context, type);
   const warnings: string[] = [];
   return writeOver(context, frame, dryRun, warnings, (before) => {
-    const patched = checkedType(apply.to(before), kind);
-    const { object, warnings: found } = knownFields(
-      kind,
-      patched,
-      apply.duplicates,
-      directive satisfies FieldValidation,
-    );
+    const { document, odd } = patched(before);
+    const { object, warnings: found } = patchedObject(kind, document, { directive, odd });
     warnings.splice(0, warnings.length, ...found);
     checkNames(object.metadata, nameOf(context), target.namespace);
-    const version = object.metadata.resourceVersion;
-    if (version !== undefined && version !== '' && version !== before.metadata.resourceVersion)
-      checkVersion(context, before, version);
+    checkLock(context, before, object.metadata.resourceVersion);
     return object;
   });
 }
 
-interface ReadyPatch {
-  readonly duplicates: readonly string[];
-  to(before: KubeObject): JsonObject;
-}
+/** What a patch makes of an object, and the texts of what is odd about the patch itself. */
+type Patched = (before: KubeObject) => { readonly document: JsonObject; readonly odd: readonly string[] };
 
-async function readPatch({ request, served }: VerbContext, type: string): Promise<ReadyPatch> {
-  const { value, duplicates } = await readJsonBody(request, 'error decoding patch');
-  if (type === JSON_PATCH) {
-    const { operations } = decodeJsonPatch(value);
-    return { duplicates, to: (before) => objectOf(applyJsonPatch(before, operations)) };
-  }
-  if (!isObject(value)) throw new ApiError('BadRequest', 'a merge patch must be a JSON object');
-  if (type === STRATEGIC)
-    return { duplicates, to: (before) => objectOf(applyStrategicMergePatch(before, value, served.kind.schema)) };
-  return { duplicates, to: (before) => objectOf(applyMergePatch(before, value)) };
+/** A patch that is read when there is something to patch: that there is nothing comes first. */
+async function readPatch({ request, served }: VerbContext, type: string): Promise<Patched> {
+  const bytes = await request.body(MAX_BODY_BYTES);
+  return (before) => {
+    const { value, duplicates } = parseBody(bytes, 'error decoding patch');
+    if (type === JSON_PATCH) {
+      const { operations, unknown } = decodeJsonPatch(value);
+      const odd = [
+        ...duplicates.map((path) => `json patch duplicate field "${path}"`),
+        ...unknown.map((path) => `json patch unknown field "${path}"`),
+      ];
+      return { document: objectOf(applyJsonPatch(before, operations)), odd };
+    }
+    if (!isObject(value)) throw new ApiError('BadRequest', 'a merge patch must be a JSON object');
+    const odd = duplicates.map((path) => `duplicate field "${path}"`);
+    const document =
+      type === STRATEGIC ? applyStrategicMergePatch(before, value, served.kind.schema) : applyMergePatch(before, value);
+    return { document: objectOf(document), odd };
+  };
 }
 
 function objectOf(patched: unknown): JsonObject {

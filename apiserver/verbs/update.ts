@@ -1,38 +1,29 @@
-import { ApiError, conflict, invalid, notFound } from '../../resources/meta/api-error.ts';
+import { ApiError, conflict, invalid, notFound, type ResourceName } from '../../resources/meta/api-error.ts';
 import type { JsonObject, KubeObject } from '../../resources/meta/object.ts';
 import { authorizeObject } from '../auth/authorize.ts';
 import { commit, currentOf, type Versioned, type WritePlan } from '../registry/commit.ts';
 import { fromStorage } from '../registry/versions.ts';
-import { dryRunOption, fieldManagerOption, fieldValidationOption } from '../requests/options.ts';
 import { warningHeaders } from '../requests/respond.ts';
 import type { ServerResponse } from '../requests/server-request.ts';
+import { writeOptions } from '../requests/write-options.ts';
 import { readObject } from './body.ts';
 import { checkNames, frameOf, knownFields, nextObject, type WriteFrame } from './next-object.ts';
 import { oneObject } from './represent.ts';
 import { nameOf, type VerbContext } from './verb-context.ts';
-
-const OPTIONS = 'UpdateOptions';
 
 /** PUT of an object, its status, or another part of it. */
 export async function update(context: VerbContext): Promise<ServerResponse> {
   const { request, served, target } = context;
   const { kind } = served;
   const { query } = request;
-  const dryRun = dryRunOption(query.getAll('dryRun'), OPTIONS);
-  const frame = frameOf(context, fieldManagerOption(query, OPTIONS));
+  const { dryRun, manager, directive } = writeOptions(query, 'UpdateOptions');
+  const frame = frameOf(context, manager);
   const sent = await readObject(request, kind);
-  const { object, warnings } = knownFields(kind, sent.object, sent.duplicates, fieldValidationOption(query, OPTIONS));
+  const { object, warnings } = knownFields(kind, sent.object, sent.duplicates, directive);
   checkNames(object.metadata, nameOf(context), target.namespace);
-  const version = object.metadata.resourceVersion;
   return writeOver(context, frame, dryRun, warnings, (before) => {
-    if (version === undefined || version === '') {
-      if (kind.origin === 'core') return object;
-      const message = 'Invalid value: 0x0: must be specified for an update';
-      throw invalid(kind, nameOf(context), [
-        { reason: 'FieldValueInvalid', field: 'metadata.resourceVersion', message },
-      ]);
-    }
-    checkVersion(context, before, version);
+    checkUid(kind, before, object.metadata.uid);
+    checkLock(context, before, object.metadata.resourceVersion);
     return object;
   });
 }
@@ -93,6 +84,26 @@ export function planOver(context: VerbContext, before: Versioned, after: KubeObj
 export function isHeld({ served }: VerbContext, object: KubeObject): boolean {
   if (object.metadata.deletionTimestamp === undefined) return true;
   return (object.metadata.finalizers ?? []).length > 0 || served.kind.rules.holdsDeletion?.(object) === true;
+}
+
+/** A write over an object names the version it is over: built-in kinds alone may leave that out, or say 0. */
+export function checkLock(context: VerbContext, before: KubeObject, version: unknown): void {
+  const { kind } = context.served;
+  const named = version !== undefined && version !== '' && version !== '0';
+  if (named) checkVersion(context, before, version);
+  if (named || kind.origin === 'core') return;
+  const message = 'Invalid value: 0x0: must be specified for an update';
+  // As on a real server, the refusal is about the resource, not the Kind.
+  throw invalid({ group: kind.group, kind: kind.plural }, before.metadata.name, [
+    { reason: 'FieldValueInvalid', field: 'metadata.resourceVersion', message },
+  ]);
+}
+
+/** A uid in the body that is another object's is 409. */
+export function checkUid(resource: ResourceName, before: KubeObject, uid: unknown): void {
+  if (typeof uid !== 'string' || uid === '' || uid === before.metadata.uid) return;
+  const why = `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${before.metadata.uid}`;
+  throw conflict(resource, before.metadata.name, `StorageError: invalid object, Code: 4, ${why}`);
 }
 
 /** 409 unless the object stands at this resourceVersion. */

@@ -177,7 +177,12 @@ export function invalid(
   const lines = causes.map((c) => `${c.field ?? '<nil>'}: ${c.message}`);
   const text = lines.length === 1 ? lines[0] : `[${lines.join(', ')}]`;
   return new ApiError('Invalid', `${what} "${name}" is invalid: ${text}`, {
-    details: { name, ...(kind.group === '' ? {} : { group: kind.group }), kind: kind.kind, causes },
+    details: {
+      ...(name === '' ? {} : { name }),
+      ...(kind.group === '' ? {} : { group: kind.group }),
+      ...(kind.kind === '' ? {} : { kind: kind.kind }),
+      causes,
+    },
   });
 }
 

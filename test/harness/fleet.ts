@@ -26,8 +26,8 @@ export class Fleet implements AsyncDisposable {
   readonly clock: ManualClock;
   readonly test: TestServer;
   readonly errors: string[] = [];
-  /** Called before each request of a controller is sent. What it throws fails the request. */
-  onRequest: (identity: string, request: ApiRequest) => void = () => {};
+  /** Called before each request of a controller is sent, and waited for. What it throws fails the request. */
+  onRequest: (identity: string, request: ApiRequest) => unknown = () => {};
   /** Called when a controller's request was answered, before it learns of it. */
   onAnswer: (identity: string, request: ApiRequest) => void = () => {};
   #controllers: Controllers | undefined;
@@ -138,7 +138,8 @@ export class Fleet implements AsyncDisposable {
   #transportFor(identity: string): Transport {
     const inner = this.test.server.transportFor(controllerIdentity(identity.slice('system:controller:'.length)));
     return async (request) => {
-      this.onRequest(identity, request);
+      const held = this.onRequest(identity, request);
+      if (held instanceof Promise) await held;
       const response = await inner(request);
       this.onAnswer(identity, request);
       return response;

@@ -44,6 +44,26 @@ describe('JSON patch', () => {
       ],
       { a: { b: 1 }, c: { b: 2 } },
     ],
+    [
+      'adds a member that a replace does not find',
+      { a: {} },
+      [{ op: 'replace', path: '/a/b', value: 1 }],
+      { a: { b: 1 } },
+    ],
+    ['takes what is absent for null', { a: 1 }, [{ op: 'test', path: '/b', value: null }], { a: 1 }],
+    [
+      'counts indexes below zero from the end, and reads signs and leading zeros',
+      { l: [1, 2, 3] },
+      [
+        { op: 'remove', path: '/l/-1' },
+        { op: 'replace', path: '/l/-2', value: 5 },
+        { op: 'add', path: '/l/-1', value: 6 },
+        { op: 'test', path: '/l/+1', value: 2 },
+        { op: 'remove', path: '/l/01' },
+      ],
+      { l: [5, 6] },
+    ],
+    ['leaves members named like indexes alone', { a: { '-1': 1 } }, [{ op: 'remove', path: '/a/-1' }], { a: {} }],
     ['moves onto itself', { a: 1 }, [{ op: 'move', from: '/a', path: '/a' }], { a: 1 }],
     [
       'tests whatever the order of fields',
@@ -88,15 +108,20 @@ describe('JSON patch', () => {
 
   const refused: [string, JsonObject, unknown[]][] = [
     ['a test that fails', { a: 1 }, [{ op: 'test', path: '/a', value: 2 }]],
-    ['a test of what is not there', { a: 1 }, [{ op: 'test', path: '/b', value: null }]],
+    ['a test of what is not there', { a: 1 }, [{ op: 'test', path: '/b', value: 1 }]],
+    ['a test for null below what is not there', { a: 1 }, [{ op: 'test', path: '/b/c', value: null }]],
+    ['a replaced item that is not there', { l: [1] }, [{ op: 'replace', path: '/l/1', value: 2 }]],
+    ['an operation that is null', {}, [null]],
+    ['an operation without a path', {}, [{ op: 'remove' }]],
+    ['an index before the first', { l: [1] }, [{ op: 'remove', path: '/l/-2' }]],
     ['a path that is not there', { a: 1 }, [{ op: 'remove', path: '/nothing' }]],
     ['a parent that is not there', { a: 1 }, [{ op: 'add', path: '/x/y', value: 1 }]],
     ['an index past the end', { l: [1] }, [{ op: 'add', path: '/l/5', value: 1 }]],
     ['an index that is no number', { l: [1] }, [{ op: 'replace', path: '/l/length', value: 0 }]],
-    ['a leading zero', { l: [1, 2] }, [{ op: 'remove', path: '/l/01' }]],
+    ['an index with an exponent', { l: [1, 2] }, [{ op: 'remove', path: '/l/1e0' }]],
     ['a move into itself', { a: { b: 1 } }, [{ op: 'move', from: '/a', path: '/a/b/c' }]],
     ['a copy of what objects inherit', { a: {} }, [{ op: 'copy', from: '/a/toString', path: '/b' }]],
-    ['a test of what objects inherit', {}, [{ op: 'replace', path: '/constructor', value: 1 }]],
+    ['a removal of what objects inherit', {}, [{ op: 'remove', path: '/constructor' }]],
     ['the prototype as a target', {}, [{ op: 'add', path: '/__proto__/admin', value: true }]],
     ['the prototype of a constructor', {}, [{ op: 'add', path: '/constructor/prototype/admin', value: true }]],
     ['an unknown operation', {}, [{ op: 'frob', path: '/a' }]],
@@ -108,7 +133,7 @@ describe('JSON patch', () => {
       assert.throws(() => patched(target, body), {
         code: 422,
         reason: 'Invalid',
-        details: undefined,
+        details: {},
         message: /^the server rejected our request due to an error in our request: ./,
       });
       assert.equal(Reflect.get({}, 'admin'), undefined);
@@ -120,7 +145,8 @@ describe('JSON patch', () => {
       code: 400,
       message: 'error decoding patch: json: cannot unmarshal object into Go value of type []handlers.jsonPatchOp',
     });
-    for (const body of [null, 'x', [1], [{ op: 'remove' }]]) assert.throws(() => decodeJsonPatch(body), { code: 400 });
+    for (const body of [null, 'x', [1], [[]], [{ op: 'remove', path: 5 }], [{ op: {}, path: '' }]])
+      assert.throws(() => decodeJsonPatch(body), { code: 400 });
   });
 
   it('may have 10000 operations, not more', () => {

@@ -116,7 +116,7 @@ describe('apply', () => {
 
   it('keeps to the uid and version it names', async () => {
     const { metadata } = await put('lock');
-    assert.match(await refused('lock', widget('lock', { metadata: { uid: 'x' } })), /^409 .*UID in precondition: x/);
+    assert.match(await refused('lock', widget('lock', { metadata: { uid: 'x' } })), /^422 .*metadata.uid: .*immutable/);
     assert.match(
       await refused('lock', widget('lock', { metadata: { resourceVersion: '1' } })),
       /^409 .*has been modified/,
@@ -125,7 +125,8 @@ describe('apply', () => {
       await refused('gone', widget('gone', { metadata: { uid: 'x' } })),
       /^409 .*no existing object was found/,
     );
-    assert.match(await refused('gone', widget('gone', { metadata: { resourceVersion: '1' } })), /^409 /);
+    await put('unlocked', { metadata: { resourceVersion: '1' } });
+    assert.match(await refused('lock', { ...widget('lock'), metadata: {} }), /^400 .*name must be provided/);
     const { uid, resourceVersion } = metadata;
     await put('lock', { metadata: { uid, resourceVersion }, spec: { size: 'large' } });
   });
@@ -194,12 +195,12 @@ describe('apply', () => {
   });
 
   describe('after other writes', () => {
-    it('knows whose they were: the field manager, the program, or who asked', async () => {
+    it('knows whose they were: the field manager, the program, or nobody known', async () => {
       await server.ok('POST', `${WIDGETS}?fieldManager=maker`, widget('who'));
       const more = { headers: { 'user-agent': 'tool/1.2 (linux)' } };
       await server.send('PATCH', `${WIDGETS}/who`, { spec: { color: 'red' } }, MERGE, more);
       const done = await server.ok('PATCH', `${WIDGETS}/who`, { spec: { size: 'large' } }, MERGE);
-      assert.deepEqual(owners(done.metadata.managedFields).sort(), ['maker Update', 'operator Update', 'tool Update']);
+      assert.deepEqual(owners(done.metadata.managedFields).sort(), ['maker Update', 'tool Update', 'unknown Update']);
       const long = { headers: { 'user-agent': `${'ü'.repeat(100)}/1` } };
       const { body } = await server.send('PATCH', `${WIDGETS}/who`, { spec: { replicas: 2 } }, MERGE, long);
       const entries = (body.metadata?.managedFields ?? []) as readonly ManagedFieldsEntry[];

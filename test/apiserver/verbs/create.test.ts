@@ -38,7 +38,7 @@ describe('create', () => {
     ]);
     assert.deepEqual(
       made.managedFields?.map(({ manager, operation }) => `${manager} ${operation}`),
-      ['operator Update'],
+      ['unknown Update'],
     );
     assert.equal(object.status, undefined, 'status is for /status');
     assert.equal((object.spec as { color?: string }).color, 'grey', 'defaults are filled in');

@@ -60,7 +60,7 @@ describe('delete', () => {
     for (const wish of [
       { propagationPolicy: 'Whatever' },
       { propagationPolicy: 'Orphan', orphanDependents: true },
-      { gracePeriodSeconds: -1 },
+      { propagationPolicy: 'foreground' },
     ]) {
       assert.equal((await server.send('DELETE', `${WIDGETS}/q`, wish)).status, 422, JSON.stringify(wish));
     }
@@ -70,7 +70,10 @@ describe('delete', () => {
     const { metadata } = await server.make('pre');
     const uid = await server.send('DELETE', `${WIDGETS}/pre`, { preconditions: { uid: 'other' } });
     assert.equal(uid.status, 409);
-    assert.match(uid.body.message ?? '', new RegExp(`UID in precondition: other, UID in object meta: ${metadata.uid}`));
+    assert.match(
+      uid.body.message ?? '',
+      new RegExp(`the UID in the precondition \\(other\\) does not match the UID in record \\(${metadata.uid}\\)`),
+    );
     const version = await server.send('DELETE', `${WIDGETS}/pre`, { preconditions: { resourceVersion: '1' } });
     assert.equal(version.status, 409);
     const { uid: right, resourceVersion } = metadata;
@@ -78,6 +81,65 @@ describe('delete', () => {
       (await server.send('DELETE', `${WIDGETS}/pre`, { preconditions: { uid: right, resourceVersion } })).status,
       200,
     );
+  });
+
+  it('takes preconditions from the query too, and never mixes body and query', async () => {
+    await server.make('query');
+    const status = async (query: string, body?: unknown) =>
+      (await server.send('DELETE', `${WIDGETS}/query?dryRun=All&${query}`, body)).status;
+    assert.deepEqual(
+      [await status('uid=other'), await status('resourceVersion=1'), await status('uid=')],
+      [409, 409, 200],
+    );
+    const before = server.revision;
+    const mixed = await server.ok('DELETE', `${WIDGETS}/query?uid=other&dryRun=All`, { propagationPolicy: 'Orphan' });
+    assert.deepEqual(mixed.metadata.finalizers, ['orphan']);
+    assert.equal(server.revision, before + 1);
+    for (const preconditions of [{ uid: '' }, { resourceVersion: '1' }]) {
+      const again = await server.send('DELETE', `${WIDGETS}/query`, { preconditions });
+      assert.deepEqual([again.status, again.body.details?.kind], [409, 'Widget'], 'also when it is going already');
+    }
+  });
+
+  it('waits for no grace period, whatever it is', async () => {
+    for (const grace of ['30', '0', '-1']) {
+      await server.make('grace');
+      assert.equal((await server.ok('DELETE', `${WIDGETS}/grace?gracePeriodSeconds=${grace}`)).status, 'Success');
+    }
+    await server.make('grace', HELD);
+    const held = await server.ok('DELETE', `${WIDGETS}/grace`, { gracePeriodSeconds: 30 });
+    assert.equal(held.metadata.deletionGracePeriodSeconds, 0);
+    assert.equal((await server.send('DELETE', `${WIDGETS}/grace?gracePeriodSeconds=soon`)).status, 400);
+  });
+
+  it('goes by the policy asked last, else by the finalizer that the object has', async () => {
+    const asked = async (name: string, query: string) =>
+      (await server.ok('DELETE', `${WIDGETS}/${name}?${query}`)) as { metadata: Partial<Meta>; status?: unknown };
+    await server.make('turns');
+    const first = await asked('turns', 'propagationPolicy=Foreground');
+    assert.deepEqual(first.metadata.finalizers, ['foregroundDeletion']);
+    const again = await asked('turns', '');
+    assert.deepEqual(again.metadata, first.metadata, 'asking again without a policy changes nothing');
+    const turned = await asked('turns', 'propagationPolicy=Orphan');
+    assert.deepEqual([turned.metadata.finalizers, turned.metadata.generation], [['orphan'], 2]);
+    assert.equal(turned.metadata.deletionTimestamp, first.metadata.deletionTimestamp);
+    assert.equal((await asked('turns', 'propagationPolicy=Background')).status, 'Success');
+    await server.make('born', { metadata: { finalizers: ['orphan', 'example.com/hold'] } });
+    assert.deepEqual((await asked('born', '')).metadata.finalizers, ['orphan', 'example.com/hold']);
+    assert.deepEqual((await asked('born', 'orphanDependents=false')).metadata.finalizers, ['example.com/hold']);
+  });
+
+  it('of a collection keeps to preconditions and policies for each of them', async () => {
+    const labels = { batch: 'policy' };
+    const first = (await server.make('p1', { metadata: { labels } })).metadata;
+    await server.make('p2', { metadata: { labels } });
+    const all = `${WIDGETS}?labelSelector=batch%3Dpolicy`;
+    assert.equal((await server.send('DELETE', all, { preconditions: { uid: first.uid } })).status, 409);
+    await server.ok('DELETE', all, { propagationPolicy: 'Foreground' });
+    const left = await server.ok('GET', `${WIDGETS}/p2`);
+    assert.deepEqual(left.metadata.finalizers, ['foregroundDeletion']);
+    assert.equal((await server.send('DELETE', all, { propagationPolicy: 'Never' })).status, 422);
+    assert.equal((await server.send('DELETE', `${all}&dryRun=Some`)).status, 422);
   });
 
   it('tried dry, by body or query, leaves the object', async () => {
@@ -123,6 +185,33 @@ describe('delete', () => {
     assert.equal((await server.send('DELETE', `${WIDGETS}/odd`, { kind: 'Pod' })).status, 400);
     assert.equal((await server.send('DELETE', `${WIDGETS}/odd`, '[]')).status, 400);
     assert.equal((await server.send('DELETE', `${WIDGETS}/odd`, '{}', 'text/plain')).status, 415);
+    for (const wrong of [
+      { dryRun: 'All' },
+      { gracePeriodSeconds: 'soon' },
+      { gracePeriodSeconds: 1.5 },
+      { orphanDependents: 'yes' },
+      { propagationPolicy: 1 },
+      { preconditions: 'uid' },
+      { preconditions: { uid: 1 } },
+    ]) {
+      assert.equal((await server.send('DELETE', `${WIDGETS}/odd`, wrong)).status, 400, JSON.stringify(wrong));
+    }
+  });
+
+  it('takes DeleteOptions of any version, in YAML too, null, and with fields nobody knows', async () => {
+    const bodies: [unknown, string?][] = [
+      [{ kind: 'DeleteOptions', apiVersion: 'v1' }],
+      [{ kind: 'DeleteOptions', apiVersion: 'demo.example.com/v1' }],
+      [{ apiVersion: 'meta.k8s.io/v1', bogus: true, preconditions: null, dryRun: null }],
+      ['kind: DeleteOptions\npropagationPolicy: Background\n', 'application/yaml'],
+      ['null'],
+      [''],
+    ];
+    for (const [body, type] of bodies) {
+      await server.make('any');
+      const { status, text } = await server.send('DELETE', `${WIDGETS}/any`, body, type);
+      assert.equal(status, 200, `${String(body)}: ${text}`);
+    }
   });
 
   it('and creation under one name make two objects', async () => {

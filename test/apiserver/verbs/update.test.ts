@@ -84,14 +84,11 @@ describe('update', () => {
     const wish = {
       ...metadata,
       creationTimestamp: '2001-01-01T00:00:00Z',
-      deletionTimestamp: '2001-01-01T00:00:00Z',
+      generation: 9,
       labels: { a: 'b' },
     };
     const after = await server.ok('PUT', `${WIDGETS}/kept`, widget('kept', { metadata: wish }));
-    assert.deepEqual(
-      [after.metadata.creationTimestamp, after.metadata.deletionTimestamp],
-      [metadata.creationTimestamp, undefined],
-    );
+    assert.deepEqual([after.metadata.creationTimestamp, after.metadata.generation], [metadata.creationTimestamp, 1]);
   });
 
   it('keeps status and the rest apart, both ways', async () => {

@@ -152,14 +152,13 @@ describe('the garbage duty', () => {
     await fleet.addTenant();
     const leases = fleet.resource<CoordinationLease>(CoordinationLease, 'red');
     const lease = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: { name: 'stray' }, spec: {} };
-    const made: Promise<unknown>[] = [];
-    fleet.onRequest = (_, { method, path }) => {
-      if (method === 'PATCH' && path.endsWith('/tenants/red') && made.length === 0) made.push(leases.create(lease));
+    let made = 0;
+    fleet.onRequest = async (_, { method, path }) => {
+      if (method === 'PATCH' && path.endsWith('/tenants/red') && made++ === 0) await leases.create(lease);
     };
     fleet.startControllers('tenant');
     await fleet.resource<Tenant>(Tenant).delete('red');
     await fleet.eventually('tenant gone', () => fleet.find<Tenant>(Tenant, 'red') === undefined);
-    await Promise.all(made);
     assert.deepEqual([names(fleet), fleet.find<Namespace>(Namespace, 'red')], [['stray'], undefined]);
     await fleet.stopControllers();
     await aLease(fleet, 'elsewhere');
