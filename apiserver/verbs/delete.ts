@@ -1,6 +1,7 @@
 import { rfc3339 } from '../../resources/ambient/clock.ts';
 import { ApiError, conflict, type Status } from '../../resources/meta/api-error.ts';
 import { isObject, type JsonObject, type KubeObject } from '../../resources/meta/object.ts';
+import { deleteOptionsReader } from '../protobuf/read-envelope.ts';
 import { commit } from '../registry/commit.ts';
 import { booleanOption, dryRunOption, integerOption, invalidOption } from '../requests/options.ts';
 import { json } from '../requests/respond.ts';
@@ -134,7 +135,7 @@ async function readOptions(request: ServerRequest): Promise<{ value: JsonObject 
   const bytes = await request.body(64 << 10);
   if (bytes.length === 0) return { value: {} };
   const again = { ...request, body: async () => bytes };
-  const { value } = await readAnyBody(again, 'error decoding DeleteOptions');
+  const { value } = await readAnyBody(again, 'error decoding DeleteOptions', deleteOptionsReader);
   if (!isObject(value)) throw new ApiError('BadRequest', 'DeleteOptions must be an object');
   if (value.kind !== undefined && value.kind !== 'DeleteOptions') {
     throw new ApiError('BadRequest', `the body of a delete must be DeleteOptions, not ${String(value.kind)}`);
