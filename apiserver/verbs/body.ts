@@ -4,6 +4,7 @@ import { type ParsedJson, parseJsonBytes } from '../../resources/meta/json.ts';
 import { JsonSyntaxError } from '../../resources/meta/json-syntax-error.ts';
 import { isObject, type JsonObject } from '../../resources/meta/object.ts';
 import { apiVersionOf } from '../../resources/meta/resource-id.ts';
+import { PROTOBUF_TYPE, type ProtobufReader, protobufReader } from '../protobuf/read-envelope.ts';
 import { contentType, unsupportedMediaType } from '../requests/media-type.ts';
 import type { ServerRequest } from '../requests/server-request.ts';
 import { parseYaml, YamlError } from '../requests/yaml.ts';
@@ -36,12 +37,18 @@ export function parseBody(bytes: Uint8Array, what: string): ParsedJson & { reado
   }
 }
 
-/** A JSON or YAML body, by its content type. */
-export function readAnyBody(request: ServerRequest, what: string): Promise<ParsedJson> {
+/** A JSON or YAML body, by its content type; a protobuf one where a reader for it is given. */
+export async function readAnyBody(
+  request: ServerRequest,
+  what: string,
+  protobuf?: ProtobufReader,
+): Promise<ParsedJson> {
   const type = contentType(request.headers['content-type']);
   if (type === JSON_TYPE) return readJsonBody(request, what);
   if (type === YAML_TYPE) return readYamlBody(request, what);
-  throw unsupportedMediaType(BODY_TYPES);
+  if (protobuf === undefined) throw unsupportedMediaType(BODY_TYPES);
+  if (type === PROTOBUF_TYPE) return { value: protobuf(await request.body(MAX_BODY_BYTES)), duplicates: [] };
+  throw unsupportedMediaType([...BODY_TYPES, PROTOBUF_TYPE]);
 }
 
 /** A YAML body of whatever shape, with the fields given twice. */
@@ -62,9 +69,9 @@ export interface SentObject {
 }
 
 /** The body of a create or update. Built-in kinds may leave out apiVersion and kind. */
-export async function readObject(request: ServerRequest, kind: Kind): Promise<SentObject> {
+export async function readObject(request: ServerRequest, kind: TypeMeta): Promise<SentObject> {
   const unrecognized = `the object provided is unrecognized (must be of type ${kind.kind}): couldn't get version/kind`;
-  const { value, duplicates } = await readAnyBody(request, unrecognized);
+  const { value, duplicates } = await readAnyBody(request, unrecognized, protobufReader(kind));
   if (!isObject(value)) throw new ApiError('BadRequest', `${unrecognized}; the body is not an object`);
   return { object: checkedType(value, kind, unrecognized), duplicates };
 }

@@ -1,6 +1,7 @@
 import { ApiError, type Cause } from '../../resources/meta/api-error.ts';
 import { isObject, type JsonObject } from '../../resources/meta/object.ts';
 import { goQuote } from '../admission/go-format.ts';
+import { deleteOptionsReader } from '../protobuf/read-envelope.ts';
 import { booleanOption, integerOption } from '../requests/options.ts';
 import type { ServerRequest } from '../requests/server-request.ts';
 import { dryRunCauses, refusedOptions } from '../requests/write-options.ts';
@@ -74,7 +75,7 @@ function fromQuery(query: URLSearchParams): Sent {
 
 async function fromBody(request: ServerRequest, bytes: Uint8Array): Promise<Sent> {
   const again = { ...request, body: async () => bytes };
-  const { value } = await readAnyBody(again, 'error decoding DeleteOptions');
+  const { value } = await readAnyBody(again, 'error decoding DeleteOptions', deleteOptionsReader);
   const options = value ?? {};
   if (!isObject(options)) throw undecodable('', 'an object');
   // Any version will do: clients send that of the group they delete in.
