@@ -1,3 +1,4 @@
+import { ConfigMap } from './kinds/config-map.ts';
 import { CoordinationLease } from './kinds/coordination-lease.ts';
 import { CustomResourceDefinition } from './kinds/custom-resource-definition.ts';
 import { Event } from './kinds/event.ts';
@@ -5,6 +6,8 @@ import { Host } from './kinds/host.ts';
 import { Image } from './kinds/image.ts';
 import { Namespace } from './kinds/namespace.ts';
 import { Policy } from './kinds/policy.ts';
+import { Secret } from './kinds/secret.ts';
+import { ServiceAccount } from './kinds/service-account.ts';
 import { Tenant } from './kinds/tenant.ts';
 import { VM } from './kinds/vm.ts';
 import type { Kind } from './meta/define-kind.ts';
@@ -17,6 +20,9 @@ export const BUILT_IN_KINDS: readonly Kind[] = [
   Policy,
   VM,
   Namespace,
+  ConfigMap,
+  Secret,
+  ServiceAccount,
   Event,
   CoordinationLease,
   CustomResourceDefinition,

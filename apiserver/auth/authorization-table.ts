@@ -22,6 +22,16 @@ const CASCADE: Allowed = ['operator', 'controller:garbage'];
 const operated = { get: READERS, list: READERS, watch: READERS, create: OPERATOR, update: OPERATOR, patch: CASCADE };
 const removable = { delete: OPERATOR, deletecollection: OPERATOR };
 
+/** The duties that delete whatever is in a namespace. */
+const EMPTIERS: Allowed = ['operator', 'controller:garbage', 'controller:tenant'];
+
+/** What users keep in namespaces: the operator's, and cleaned up by the duties that empty them. */
+const EMPTIED: AuthorizationTable[string] = {
+  ...operated,
+  delete: EMPTIERS,
+  deletecollection: OPERATOR,
+};
+
 export const AUTHORIZATION: AuthorizationTable = {
   'coppice.dev/tenants': {
     ...operated,
@@ -76,6 +86,11 @@ export const AUTHORIZATION: AuthorizationTable = {
   'core/namespaces/status': { get: READERS, update: OPERATOR, patch: OPERATOR },
   'core/namespaces/finalize': { update: ['operator', 'controller:garbage'] },
 
+  // Their contents are the operator's alone; whoever empties a namespace learns from its lists what there is.
+  'core/configmaps': EMPTIED,
+  'core/secrets': { ...EMPTIED, get: OPERATOR, list: EMPTIERS, watch: EMPTIERS },
+  'core/serviceaccounts': EMPTIED,
+
   'core/events': {
     get: READERS,
     list: READERS,
@@ -103,12 +118,8 @@ export const AUTHORIZATION: AuthorizationTable = {
   'apiextensions.k8s.io/customresourcedefinitions/status': { get: READERS, update: OPERATOR, patch: OPERATOR },
 };
 
-/** Kinds that users define: the operator's, and cleaned up by the duties that empty namespaces. */
-export const USER_KIND: AuthorizationTable[string] = {
-  ...operated,
-  delete: ['operator', 'controller:garbage', 'controller:tenant'],
-  deletecollection: OPERATOR,
-};
+/** Kinds that users define. */
+export const USER_KIND: AuthorizationTable[string] = EMPTIED;
 
 function status(duty: string): AuthorizationTable[string] {
   return { get: EVERYONE, update: ['operator', `controller:${duty}`], patch: ['operator', `controller:${duty}`] };

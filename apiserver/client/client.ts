@@ -114,7 +114,11 @@ export class ResourceClient<T extends KubeObject> {
   }
 
   async list(options: ListOptions = {}, signal?: AbortSignal): Promise<ObjectList<T>> {
-    return (await this.#client.json(request('GET', this.path() + query({ ...options }), signal))) as ObjectList<T>;
+    const path = this.path() + query({ ...options });
+    const list = (await this.#client.json(request('GET', path, signal))) as ObjectList<T>;
+    // Lists of Kubernetes' own kinds leave it to the reader to know what their items are.
+    const type = { apiVersion: apiVersionOf(this.ref), kind: this.ref.kind };
+    return { ...list, items: list.items.map((item) => (item.kind === undefined ? { ...type, ...item } : item)) };
   }
 
   async create(object: NewObject<T>, options: WriteOptions = {}, signal?: AbortSignal): Promise<T> {

@@ -18,7 +18,6 @@ const LIST_RULES: Readonly<Record<string, ListRule>> = {
   'metadata.finalizers': 'values',
   'status.conditions': { by: 'type' },
   secrets: { by: 'name' },
-  imagePullSecrets: { by: 'name' },
 };
 
 /**
@@ -127,12 +126,13 @@ function mergeList(
     const gone = (item: unknown) => directives.deleted.some((each) => jsonEqual(each, item));
     const kept = existing.filter((item) => !gone(item));
     const added = patch.filter((item) => !kept.some((each) => jsonEqual(each, item)));
-    return ordered([...kept, ...added], directives.order, encodeJson);
+    return ordered([...kept, ...added], existing, directives.order.length > 0 ? directives.order : patch, encodeJson);
   }
   const { by } = rule;
   const replaces = patch.some((item) => isDirective(item) && isObject(item) && item[DIRECTIVE] === 'replace');
   const merged = mergeItems(replaces ? [] : existing, patch, by, schema?.items, path);
-  return ordered(merged, directives.order, (item) => encodeJson(isObject(item) ? item[by] : item));
+  const keyOf = (item: unknown) => encodeJson(isObject(item) ? item[by] : item);
+  return ordered(merged, existing, directives.order.length > 0 ? directives.order : patch, keyOf);
 }
 
 function mergeItems(
@@ -182,14 +182,28 @@ function listRule(schema: Schema | undefined, path: string): ListRule {
   }
 }
 
-/** Items the order names change places among themselves to stand in its order; the others keep theirs. */
-function ordered(items: readonly unknown[], order: readonly unknown[], keyOf: (item: unknown) => string): unknown[] {
-  if (order.length === 0) return [...items];
+/**
+ * Items the order names stand in its order, the others in that of the list as it was. Between the two the list as it was decides, and what
+ * is new goes before what is not named: as Kubernetes merges them.
+ */
+function ordered(
+  items: readonly unknown[],
+  existing: readonly unknown[],
+  order: readonly unknown[],
+  keyOf: (item: unknown) => string,
+): unknown[] {
   const rank = new Map(order.map((item, i) => [keyOf(item), i]));
-  const named = items.filter((item) => rank.has(keyOf(item)));
-  named.sort((a, b) => (rank.get(keyOf(a)) ?? 0) - (rank.get(keyOf(b)) ?? 0));
-  let next = 0;
-  return items.map((item) => (rank.has(keyOf(item)) ? named[next++] : item));
+  const was = new Map(existing.map((item, i) => [keyOf(item), i]));
+  const rankOf = (item: unknown) => rank.get(keyOf(item)) ?? 0;
+  const named = items.filter((item) => rank.has(keyOf(item))).sort((a, b) => rankOf(a) - rankOf(b));
+  const others = items.filter((item) => !rank.has(keyOf(item)));
+  const merged: unknown[] = [];
+  for (const item of named) {
+    const place = was.get(keyOf(item)) ?? -1;
+    while (others.length > 0 && (was.get(keyOf(others[0])) ?? 0) < place) merged.push(others.shift());
+    merged.push(item);
+  }
+  return [...merged, ...others];
 }
 
 function badPatch(why: string): ApiError {

@@ -38,22 +38,27 @@ const compiled = new WeakMap<Kind, readonly CompiledColumn[]>();
 export function columnsOf(kind: Kind): readonly CompiledColumn[] {
   const known = compiled.get(kind);
   if (known !== undefined) return known;
-  const made = [NAME, ...printerColumns(kind).map((column) => compile(column, kind.origin))];
+  const own = printerColumns(kind).map((column) => compile(column, kind));
+  const made = kind.nameColumn ? [NAME, ...own] : own;
   compiled.set(kind, made);
   return made;
 }
 
-function compile(column: Column, origin: Kind['origin']): CompiledColumn {
-  const path = parseJsonPath(column.jsonPath);
+function compile(column: Column, { origin, struct }: Kind): CompiledColumn {
+  const path = column.value === undefined ? parseJsonPath(column.jsonPath) : undefined;
   const definition: ColumnDefinition = {
     name: column.name,
-    type: column.type,
+    // A Kubernetes server announces ages of its own kinds as the text they are.
+    type: struct && column.type === 'date' ? 'string' : column.type,
     format: column.format ?? '',
     description: column.description ?? `The value at ${column.jsonPath}.`,
     priority: column.priority ?? 0,
   };
   // A Kubernetes server leaves the cell empty where a custom kind has no value, and names the unknown date of its own kinds.
-  const missing: Cell = origin === 'core' && column.type === 'date' ? '<unknown>' : null;
+  const missing: Cell = origin === 'core' && column.type === 'date' ? '<unknown>' : struct ? '' : null;
+  const { value } = column;
+  if (value !== undefined)
+    return { definition, cell: (object, nowMs) => cellOf(column.type, value(object), nowMs) ?? missing };
   if (path === undefined) return { definition, cell: () => missing };
   return { definition, cell: (object, nowMs) => cellOf(column.type, valuesAt(path, object)[0], nowMs) ?? missing };
 }

@@ -11,6 +11,7 @@ import {
   withValueAt,
 } from '../../resources/meta/object.ts';
 import { decodeMetadata } from '../admission/decode-metadata.ts';
+import { decodeStruct } from '../admission/decode-struct.ts';
 import type { FieldValidation } from '../admission/field-validation.ts';
 import { judgeFields } from '../admission/field-validation.ts';
 import { addedFinalizerCauses, changedFixedCauses } from '../admission/metadata.ts';
@@ -68,7 +69,7 @@ export function knownFields(
   duplicates: readonly string[],
   directive: FieldValidation,
 ): { readonly object: JsonObject & { metadata: JsonObject }; readonly warnings: readonly string[] } {
-  const pruned = pruneUnknown(decodeMetadata(kind, sent), kind.schema);
+  const pruned = pruneUnknown(decodeStruct(kind, decodeMetadata(kind, sent)), kind.schema);
   const { object, unknown } = kind.rules.prune?.(pruned.object) ?? { object: pruned.object, unknown: [] };
   const warnings = judgeFields(kind, { duplicates, unknown: [...pruned.unknown, ...unknown] }, directive);
   return { object: { ...object, metadata: isObject(object.metadata) ? object.metadata : {} }, warnings };

@@ -104,38 +104,48 @@ function listBody(kind: Kind, items: readonly StoredObject[], meta: ListMeta): U
     `{"kind":${JSON.stringify(kind.listKind)},"apiVersion":${JSON.stringify(apiVersionOf(kind))},"metadata":${encodeJson(meta)},"items":[`,
   );
   const total = items.reduce((sum, item) => sum + item.bytes.length + 1, head.length + 2);
-  return total <= SLAB_BYTES ? concatenated(head, items, total) : slabs(head, items);
+  const pieces = piecesOf(head, kind, items);
+  return total <= SLAB_BYTES ? concatenated(pieces, total) : slabs(pieces);
 }
 
-const COMMA = 0x2c;
+const COMMA = encoder.encode(',');
+const OPEN = encoder.encode('{');
 const TAIL = encoder.encode(']}');
 
-function concatenated(head: Uint8Array, items: readonly StoredObject[], bound: number): Uint8Array {
-  const out = new Uint8Array(bound);
-  out.set(head);
-  let at = head.length;
-  for (const [i, item] of items.entries()) {
-    if (i > 0) out[at++] = COMMA;
-    out.set(item.bytes, at);
-    at += item.bytes.length;
+function* piecesOf(head: Uint8Array, kind: Kind, items: readonly StoredObject[]): Iterable<Uint8Array> {
+  const type = kind.origin === 'core' ? typeFront(kind) : undefined;
+  yield head;
+  for (const [i, { bytes }] of items.entries()) {
+    if (i > 0) yield COMMA;
+    if (type === undefined || Buffer.compare(bytes.subarray(0, type.length), type) !== 0) yield bytes;
+    else {
+      yield OPEN;
+      yield bytes.subarray(type.length);
+    }
   }
-  out.set(TAIL, at);
-  return out.subarray(0, at + TAIL.length);
+  yield TAIL;
+}
+
+/** What stands in front of an object as it is kept. Items in lists of Kubernetes' own kinds do without. */
+function typeFront(kind: Kind): Uint8Array {
+  return encoder.encode(`{"apiVersion":${JSON.stringify(apiVersionOf(kind))},"kind":${JSON.stringify(kind.kind)},`);
+}
+
+function concatenated(pieces: Iterable<Uint8Array>, bound: number): Uint8Array {
+  const out = new Uint8Array(bound);
+  let at = 0;
+  for (const piece of pieces) {
+    out.set(piece, at);
+    at += piece.length;
+  }
+  return out.subarray(0, at);
 }
 
 /** Pieces of about 128 KiB, so that neither memory nor the event loop holds a whole large list. */
-async function* slabs(head: Uint8Array, items: readonly StoredObject[]): AsyncIterable<Uint8Array> {
+async function* slabs(pieces: Iterable<Uint8Array>): AsyncIterable<Uint8Array> {
   let slab = new Uint8Array(SLAB_BYTES);
   let used = 0;
-  const pieces = function* () {
-    yield head;
-    for (const [i, item] of items.entries()) {
-      if (i > 0) yield Uint8Array.of(COMMA);
-      yield item.bytes;
-    }
-    yield TAIL;
-  };
-  for (const piece of pieces()) {
+  for (const piece of pieces) {
     if (used + piece.length > SLAB_BYTES) {
       yield slab.subarray(0, used);
       slab = new Uint8Array(Math.max(SLAB_BYTES, piece.length));

@@ -15,6 +15,8 @@ export interface Column {
   readonly priority?: number;
   /** Where the value stands: `.status.phase`, `.status.conditions[?(@.type=="Ready")].status`. */
   readonly jsonPath: string;
+  /** What is shown, where no path says it: an instant for a date. Only of kinds that no CRD is made of. */
+  readonly value?: (object: KubeObject) => string | number | undefined;
 }
 
 /** What may be done with the objects of a kind. */
@@ -65,12 +67,19 @@ export interface Kind<T extends KubeObject = KubeObject> extends ResourceRef {
   readonly columns: readonly Column[];
   /** Whether a column with the age stands last; a user's kind says it in its own columns. */
   readonly ageColumn: boolean;
+  /** Whether the name stands first; a kind that says no has it in its own columns. */
+  readonly nameColumn: boolean;
   /** Field selectors besides metadata.name and metadata.namespace: label → path. */
   readonly selectableFields: readonly string[];
   /** Where a selectable field stands that is not at the path of its name: the first of these that is not empty. */
   readonly selectablePaths: Readonly<Record<string, readonly string[]>>;
   /** `core`: a Kubernetes built-in (strategic merge, unknown kind and apiVersion filled in); `coppice`: ours; `user`: a CRD's. */
   readonly origin: 'core' | 'coppice' | 'user';
+  /**
+   * Objects are read as Kubernetes reads them into a Go struct: a value of a wrong type is a bad request, and what is empty is left out,
+   * but for fields with a default and those that may be null (pointers, whose zero value means something).
+   */
+  readonly struct: boolean;
   /** How names must look. */
   readonly nameRule: 'subdomain' | 'label';
   /** What of metadata the schema restricts further: `name` and `generateName` only. */
@@ -137,9 +146,11 @@ export interface KindDeclaration<T extends KubeObject> {
   readonly streams?: readonly StreamSubresource[];
   readonly columns?: readonly Column[];
   readonly ageColumn?: boolean;
+  readonly nameColumn?: boolean;
   readonly selectableFields?: readonly string[];
   readonly selectablePaths?: Readonly<Record<string, readonly string[]>>;
   readonly origin: Kind['origin'];
+  readonly struct?: boolean;
   readonly nameRule?: Kind['nameRule'];
   readonly metadata?: Schema;
   readonly storage?: StorageVersion;
@@ -161,6 +172,8 @@ export function defineKind<T extends KubeObject>(declared: KindDeclaration<T>): 
     streams: [],
     columns: [],
     ageColumn: declared.origin !== 'user',
+    nameColumn: true,
+    struct: false,
     selectableFields: [],
     selectablePaths: {},
     nameRule: 'subdomain' as const,

@@ -41,6 +41,8 @@ export interface Schema {
   readonly 'x-kubernetes-validations'?: readonly ValidationRule[];
   /** The one identity that writes this field, when it is not the user. Carried over when absent, refused when changed by others. */
   readonly 'x-coppice-writer'?: string;
+  /** A `date-time` of a struct that is kept to the microsecond; others are kept to the second. */
+  readonly 'x-coppice-micro-time'?: true;
 }
 
 export interface ValidationRule {

@@ -50,7 +50,7 @@ describe('aggregated discovery', () => {
     assert.deepEqual(items[0]?.metadata, {});
     assert.deepEqual(
       items[0]?.versions[0]?.resources.map((r) => r.resource),
-      ['namespaces', 'events'],
+      ['namespaces', 'configmaps', 'secrets', 'serviceaccounts', 'events'],
     );
     assert.deepEqual(aggregatedCore([WIDGET]).items, []);
   });

@@ -65,7 +65,7 @@ describe('legacy discovery', () => {
     assert.equal(core?.groupVersion, 'v1');
     assert.deepEqual(
       core?.resources.map((r) => r.name),
-      ['namespaces', 'namespaces/status', 'namespaces/finalize', 'events'],
+      ['namespaces', 'namespaces/status', 'namespaces/finalize', 'configmaps', 'secrets', 'serviceaccounts', 'events'],
     );
     assert.deepEqual(core?.resources[2]?.verbs, ['update']);
   });

@@ -40,7 +40,7 @@ describe('strategic merge patch', () => {
       'merges lists by the key of the schema',
       { ports: [{ name: 'a', n: 1 }, { name: 'b' }] },
       { ports: [{ name: 'a', m: 2 }, { name: 'c' }] },
-      { ports: [{ name: 'a', n: 1, m: 2 }, { name: 'b' }, { name: 'c' }] },
+      { ports: [{ name: 'a', n: 1, m: 2 }, { name: 'c' }, { name: 'b' }] },
     ],
     [
       'merges sets inside items',
@@ -74,7 +74,7 @@ describe('strategic merge patch', () => {
       { metadata: { ownerReferences: [owner('2', { name: 'x' }), owner('3')] } },
       { metadata: { ownerReferences: [owner('1'), owner('2', { name: 'x' }), owner('3')] } },
     ],
-    ['adds finalizers', finalizers('a'), finalizers('b', 'a'), finalizers('a', 'b')],
+    ['adds finalizers', finalizers('a'), finalizers('b', 'a'), finalizers('b', 'a')],
     [
       'removes finalizers by name',
       finalizers('a', 'b'),
@@ -85,8 +85,9 @@ describe('strategic merge patch', () => {
       'removes and adds at once',
       finalizers('a', 'b'),
       { metadata: { '$deleteFromPrimitiveList/finalizers': ['a'], finalizers: ['c'] } },
-      finalizers('b', 'c'),
+      finalizers('c', 'b'),
     ],
+    ['puts what is new before what it does not name', finalizers('a', 'b'), finalizers('c'), finalizers('c', 'a', 'b')],
     [
       'orders a keyed list',
       { ports: [{ name: 'a' }, { name: 'b' }] },
