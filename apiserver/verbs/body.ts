@@ -58,7 +58,7 @@ export interface SentObject {
 }
 
 /** The body of a create or update. Built-in kinds may leave out apiVersion and kind. */
-export async function readObject(request: ServerRequest, kind: Kind): Promise<SentObject> {
+export async function readObject(request: ServerRequest, kind: TypeMeta): Promise<SentObject> {
   const unrecognized = `the object provided is unrecognized (must be of type ${kind.kind}): couldn't get version/kind`;
   const { value, duplicates } = await readAnyBody(request, unrecognized);
   if (!isObject(value)) throw new ApiError('BadRequest', `${unrecognized}; the body is not an object`);
