@@ -4,9 +4,10 @@ import type { Verb } from '../resources/meta/define-kind.ts';
 import { resourceId } from '../resources/meta/resource-id.ts';
 import { type AdmitDeps, admitRequest } from './admit-request.ts';
 import { DOCUMENTS } from './auth/authorization-table.ts';
-import { type Ask, authorize } from './auth/authorize.ts';
+import { type Ask, authorize, mayGetDocument } from './auth/authorize.ts';
 import { authorizeHost } from './auth/authorize-host.ts';
 import type { Identity } from './auth/identity.ts';
+import type { TokenIssuer } from './discovery/token-issuer.ts';
 import type { ServerVersion } from './discovery/version.ts';
 import { isStream, streamOf, verbOf } from './dispatch.ts';
 import { Documents, noSuchResource, nothingHere } from './documents.ts';
@@ -15,6 +16,7 @@ import type { ServedKind } from './registry/registry.ts';
 import { negotiate } from './requests/media-type.ts';
 import { parseRoute, type ResourceTarget, type Route } from './requests/route.ts';
 import type { App, ServerRequest, ServerResponse } from './requests/server-request.ts';
+import type { Answerers } from './verbs/answer.ts';
 import { checkRepresentation } from './verbs/represent.ts';
 import { selectionOf } from './verbs/selection.ts';
 import type { ServerParts, VerbContext, VerbHandler } from './verbs/verb-context.ts';
@@ -26,6 +28,9 @@ export interface AppDeps extends AdmitDeps {
   readonly ready: () => string | undefined;
   /** Answers streams that are plain HTTP, such as logs; by `group/plural/subresource`. */
   readonly streams?: Readonly<Record<string, VerbHandler>>;
+  /** Answers kinds and subresources that are questions. */
+  readonly answerers: Answerers;
+  readonly issuer: TokenIssuer;
 }
 
 /** How long a mutation and a read may take, in milliseconds (a watch has its own end). */
@@ -34,14 +39,14 @@ const READ_MS = 60_000;
 
 /** The whole server but its sockets: a request in, a response out. */
 export function createApp(deps: AppDeps): App {
-  const documents = new Documents(deps.parts.registry, deps.version, deps.ready);
+  const documents = new Documents(deps.parts.registry, deps.version, deps.ready, deps.issuer);
   return (request) => {
     const parsed = route(request);
     const anonymous = !(parsed instanceof ApiError) && parsed.type === 'document' && isAnonymous(parsed.segments);
     return admitRequest(deps, request, anonymous, async (identity) => {
       if (parsed instanceof ApiError) throw parsed;
       if (parsed.type === 'unknown') return nothingHere();
-      if (parsed.type === 'document') return document(documents, request, parsed.segments);
+      if (parsed.type === 'document') return document(documents, request, identity, parsed.segments);
       return resource(deps, request, identity, parsed.target);
     });
   };
@@ -60,7 +65,16 @@ function isAnonymous(segments: readonly string[]): boolean {
   return DOCUMENTS[segments[0] ?? ''] === 'anonymous';
 }
 
-function document(documents: Documents, request: ServerRequest, segments: readonly string[]): ServerResponse {
+function document(
+  documents: Documents,
+  request: ServerRequest,
+  identity: Identity,
+  segments: readonly string[],
+): ServerResponse {
+  if (!mayGetDocument(identity, segments)) {
+    const what = `User "${identity.user}" cannot ${request.method.toLowerCase()} path "${request.path}"`;
+    throw new ApiError('Forbidden', `forbidden: ${what}`, { details: {} });
+  }
   if (request.method !== 'GET' && request.method !== 'HEAD') throw notAllowed();
   const answer = documents.answer(request, segments);
   if (answer !== undefined) return answer;
@@ -78,11 +92,13 @@ async function resource(
   if (served === undefined || (target.namespace !== undefined && !served.kind.namespaced)) throw noSuchResource();
   if (target.name !== undefined && target.namespace === undefined && served.kind.namespaced) throw noSuchResource();
   const stream = isStream(served, target);
-  const { verb, handler } = stream ? streamOf(deps.streams, request, served, target) : verbOf(request, served, target);
+  const { verb, handler } = stream
+    ? streamOf(deps.streams, request, served, target)
+    : verbOf(request, served, target, deps.answerers);
   const ask = askOf(request, served, target, verb);
   authorize(identity, ask);
   authorizeHost(identity, deps.parts.cache.world);
-  const representation = stream ? 'Object' : negotiate(request.headers.accept);
+  const representation = stream || !served.kind.stored ? 'Object' : negotiate(request.headers.accept);
   checkRepresentation(verb, representation, request.query);
   const context: VerbContext = { parts: deps.parts, request, identity, served, target, ask, representation };
   if (stream || verb === 'watch') return handler(context);

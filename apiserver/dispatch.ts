@@ -1,10 +1,12 @@
 import { ApiError, notAllowed } from '../resources/meta/api-error.ts';
-import type { Verb } from '../resources/meta/define-kind.ts';
+import type { RequestKind, Verb } from '../resources/meta/define-kind.ts';
+import { resourceId } from '../resources/meta/resource-id.ts';
 import { noSuchResource } from './documents.ts';
 import type { ServedKind } from './registry/registry.ts';
 import { booleanOption } from './requests/options.ts';
 import type { ResourceTarget } from './requests/route.ts';
 import type { ServerRequest } from './requests/server-request.ts';
+import { type Answerers, answering } from './verbs/answer.ts';
 import { create } from './verbs/create.ts';
 import { deleteOne } from './verbs/delete.ts';
 import { deleteCollection } from './verbs/delete-collection.ts';
@@ -56,8 +58,19 @@ export function streamOf(
 export function verbOf(
   request: ServerRequest,
   { kind }: ServedKind,
-  { name, subresource }: ResourceTarget,
+  { name, namespace, subresource }: ResourceTarget,
+  answerers: Answerers,
 ): Dispatched {
+  if (!kind.stored) {
+    if (name !== undefined) throw noSuchResource();
+    if (request.method !== 'POST' || (kind.namespaced && namespace === undefined)) throw notAllowed();
+    return questionOf(kind, resourceId(kind), answerers);
+  }
+  const action = kind.actions.find((each) => each.name === subresource);
+  if (action !== undefined) {
+    if (request.method !== 'POST') throw notAllowed();
+    return questionOf(action.request, `${resourceId(kind)}/${action.name}`, answerers);
+  }
   const plain = (verb: Verb) => {
     if (!kind.verbs.includes(verb)) throw notAllowed();
     return { verb, handler: HANDLERS[verb] };
@@ -76,6 +89,12 @@ export function verbOf(
     return plain(verb);
   }
   return subresourceVerb(kind, method, subresource);
+}
+
+function questionOf(kind: RequestKind, id: string, answerers: Answerers): Dispatched {
+  const answerer = answerers[id];
+  if (answerer === undefined) throw noSuchResource();
+  return { verb: 'create', handler: answering(kind, answerer) };
 }
 
 const ITEM_VERBS: ReadonlyMap<string, Verb> = new Map([

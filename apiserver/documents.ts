@@ -8,6 +8,7 @@ import {
 } from './discovery/aggregated.ts';
 import { etagOf, matchesEtag } from './discovery/content-hash.ts';
 import { apiGroup, apiGroupList, apiResourceList, apiVersions } from './discovery/legacy.ts';
+import { issuerConfiguration, type TokenIssuer } from './discovery/token-issuer.ts';
 import type { ServerVersion } from './discovery/version.ts';
 import { openAPIv2 } from './openapi/v2.ts';
 import { type EncodedDocument, openAPIDocuments, openAPIIndex } from './openapi/v3.ts';
@@ -23,13 +24,15 @@ export class Documents {
   readonly #registry: Registry;
   readonly #version: ServerVersion;
   readonly #ready: () => string | undefined;
+  readonly #issuer: TokenIssuer;
   #made: { readonly version: number; readonly openAPI: ReadonlyMap<string, EncodedDocument> } | undefined;
 
   /** `ready` answers why the server is not ready, or undefined when it is. */
-  constructor(registry: Registry, version: ServerVersion, ready: () => string | undefined) {
+  constructor(registry: Registry, version: ServerVersion, ready: () => string | undefined, issuer: TokenIssuer) {
     this.#registry = registry;
     this.#version = version;
     this.#ready = ready;
+    this.#issuer = issuer;
   }
 
   /** The document at a path, or undefined when there is none. Only GET reads documents. */
@@ -48,6 +51,12 @@ export class Documents {
       case 'openapi':
         if (second === 'v2' && third === undefined) return this.#openAPIv2(request);
         return second === 'v3' ? this.#openAPIv3(request, third === undefined ? [] : [third, ...rest]) : undefined;
+      case '.well-known':
+        if (segments.join('/') !== '.well-known/openid-configuration') return undefined;
+        return forAnHour(json(200, issuerConfiguration(this.#issuer, request.headers.host ?? 'localhost')));
+      case 'openid':
+        if (segments.join('/') !== 'openid/v1/jwks') return undefined;
+        return forAnHour(json(200, this.#issuer.keySet(), { 'content-type': 'application/jwk-set+json' }));
       case 'api':
         return third === undefined ? this.#core(request, second) : undefined;
       case 'apis':
@@ -63,6 +72,7 @@ export class Documents {
       ...group.versions.map((version) => `/apis/${version.groupVersion}`),
     ]);
     return [
+      '/.well-known/openid-configuration',
       '/api',
       '/api/v1',
       '/apis',
@@ -71,6 +81,7 @@ export class Documents {
       '/livez',
       '/openapi/v2',
       '/openapi/v3',
+      '/openid/v1/jwks',
       '/readyz',
       '/version',
     ];
@@ -122,6 +133,11 @@ export class Documents {
     }
     return this.#made.openAPI;
   }
+}
+
+/** Keys change with the server's home only, so whoever checks tokens may keep them a while. */
+function forAnHour(response: ServerResponse): ServerResponse {
+  return { ...response, headers: { ...response.headers, 'cache-control': 'public, max-age=3600' } };
 }
 
 /** The aggregated form that the Accept header names before plain JSON. */

@@ -8,7 +8,9 @@ import { resourceId } from '../resources/meta/resource-id.ts';
 import type { AuditSink } from './admit-request.ts';
 import { createApp } from './app.ts';
 import { createAuthenticator } from './auth/authenticate.ts';
+import { createBearerTokens } from './auth/bearer-tokens.ts';
 import { controllerIdentity, type Identity, OPERATOR } from './auth/identity.ts';
+import { ISSUER, ServiceAccountTokens } from './auth/service-account-tokens.ts';
 import { ListSnapshots } from './cache/snapshots.ts';
 import { WatchCache } from './cache/watch-cache.ts';
 import { ApiClient } from './client/client.ts';
@@ -20,6 +22,8 @@ import { putOwnDefinitions } from './crds/own-definitions.ts';
 import { serverVersion } from './discovery/version.ts';
 import { inProcessTransport } from './in-process-transport.ts';
 import type { Upgrader } from './listen.ts';
+import { newServiceAccountKey } from './pki/service-account-key.ts';
+import { answerersOf } from './questions/answerers.ts';
 import { FenceRefresh } from './registry/fence-refresh.ts';
 import { KeyQueue } from './registry/key-queue.ts';
 import { Registry } from './registry/registry.ts';
@@ -35,6 +39,8 @@ export interface ApiServerOptions {
   readonly store: Store;
   readonly kinds?: readonly Kind[];
   readonly operatorTokenHash: string;
+  /** What signs the tokens of service accounts: an EC P-256 key as PEM. Without one they are good for this run only. */
+  readonly serviceAccountKey?: string;
   /** How this server is called in leases. */
   readonly name: string;
   readonly clock: Clock;
@@ -84,8 +90,11 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
   };
   const hub = new ControlHub({ clock, ids, log });
   let lost: string | undefined;
+  const { operatorTokenHash, serviceAccountKey: key = newServiceAccountKey() } = options;
+  const serviceAccounts = new ServiceAccountTokens({ key, clock, ids, cache });
+  const bearerTokens = createBearerTokens({ operatorTokenHash, serviceAccounts });
   const admit = {
-    authenticate: createAuthenticator({ operatorTokenHash: options.operatorTokenHash }),
+    authenticate: createAuthenticator(bearerTokens),
     audit: options.audit ?? AUDIT_NOBODY,
     clock,
     ids,
@@ -97,6 +106,8 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
     version: serverVersion(options.platform),
     ready: () => lost,
     streams: { 'coppice.dev/vms/logs': logsHandler(hub) },
+    answerers: answerersOf(bearerTokens, serviceAccounts),
+    issuer: { name: ISSUER, keySet: () => serviceAccounts.keySet() },
   });
   const following = (await cache.start(ending.signal)).following.catch((error: unknown) => {
     if (ending.signal.aborted) return;

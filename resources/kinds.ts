@@ -1,3 +1,4 @@
+import { LocalSubjectAccessReview, SelfSubjectAccessReview, SubjectAccessReview } from './kinds/access-reviews.ts';
 import { ConfigMap } from './kinds/config-map.ts';
 import { CoordinationLease } from './kinds/coordination-lease.ts';
 import { CustomResourceDefinition } from './kinds/custom-resource-definition.ts';
@@ -7,8 +8,11 @@ import { Image } from './kinds/image.ts';
 import { Namespace } from './kinds/namespace.ts';
 import { Policy } from './kinds/policy.ts';
 import { Secret } from './kinds/secret.ts';
+import { SelfSubjectReview } from './kinds/self-subject-review.ts';
+import { SelfSubjectRulesReview } from './kinds/self-subject-rules-review.ts';
 import { ServiceAccount } from './kinds/service-account.ts';
 import { Tenant } from './kinds/tenant.ts';
+import { TokenReview } from './kinds/token-review.ts';
 import { VM } from './kinds/vm.ts';
 import type { Kind } from './meta/define-kind.ts';
 
@@ -26,4 +30,10 @@ export const BUILT_IN_KINDS: readonly Kind[] = [
   Event,
   CoordinationLease,
   CustomResourceDefinition,
+  SelfSubjectReview,
+  TokenReview,
+  SelfSubjectAccessReview,
+  SelfSubjectRulesReview,
+  SubjectAccessReview,
+  LocalSubjectAccessReview,
 ];

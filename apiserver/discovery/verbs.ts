@@ -16,7 +16,7 @@ export interface Subresource {
   readonly verbs: readonly string[];
 }
 
-/** The subresources of a kind. Streams are authorised as `create` whatever the method, and opened by GET or POST. */
+/** The subresources of a kind. Actions answer with a kind of their own. Streams are authorised as `create` whatever the method, and opened by GET or POST. */
 export function subresourcesOf(kind: Kind): readonly Subresource[] {
   const own = { group: kind.group, version: kind.version, kind: kind.kind };
   const scale = { group: 'autoscaling', version: 'v1', kind: 'Scale' };
@@ -25,6 +25,11 @@ export function subresourcesOf(kind: Kind): readonly Subresource[] {
     ...(kind.status ? [{ name: 'status', responseKind: own, verbs: update }] : []),
     ...(kind.scale === undefined ? [] : [{ name: 'scale', responseKind: scale, verbs: update }]),
     ...Object.keys(kind.parts).map((name) => ({ name, responseKind: own, verbs: ['update'] })),
+    ...kind.actions.map(({ name, request: { group, version, kind: answered } }) => ({
+      name,
+      responseKind: { group, version, kind: answered },
+      verbs: ['create'],
+    })),
     ...kind.streams.map(({ name }) => ({ name, responseKind: own, verbs: ['create', 'get'] })),
   ];
 }

@@ -1,4 +1,4 @@
-import type { Kind } from '../../resources/meta/define-kind.ts';
+import type { Kind, RequestKind } from '../../resources/meta/define-kind.ts';
 import { publishedSchema } from '../../resources/meta/published-schema.ts';
 import type { Schema } from '../../resources/meta/schema.ts';
 import type { OpenSchema } from './document.ts';
@@ -10,15 +10,20 @@ const metadata = (name: 'ObjectMeta' | 'ListMeta', description: string): OpenSch
   allOf: [refTo(`${META_PREFIX}.${name}`)],
 });
 
-/** The schemas of a kind and of its list, by full name. */
+/** The schemas of a kind and of its list, if it has any, by full name. */
 export function kindSchemas(kind: Kind): Record<string, OpenSchema> {
   return {
-    [schemaName(kind, kind.kind)]: objectSchema(kind),
-    [schemaName(kind, kind.listKind)]: listSchema(kind),
+    ...requestSchema(kind),
+    ...(kind.stored ? { [schemaName(kind, kind.listKind)]: listSchema(kind) } : {}),
   };
 }
 
-function objectSchema(kind: Kind): OpenSchema {
+/** The schema of a question, by its full name. */
+export function requestSchema(kind: RequestKind): Record<string, OpenSchema> {
+  return { [schemaName(kind, kind.kind)]: objectSchema(kind) };
+}
+
+function objectSchema(kind: RequestKind): OpenSchema {
   const { properties, ...rest } = opened(publishedSchema(kind.schema));
   return {
     ...rest,

@@ -1,4 +1,4 @@
-import type { Kind } from '../../resources/meta/define-kind.ts';
+import type { Kind, RequestKind } from '../../resources/meta/define-kind.ts';
 import type { Content, GroupVersionKind, Operation, Parameter } from './document.ts';
 import * as parameters from './parameters.ts';
 import { META_PREFIX, refTo, SCALE_SCHEMA, schemaName } from './schema-name.ts';
@@ -37,6 +37,12 @@ export function partTarget(of: Target, name: string): Target {
 export function scaleTarget(of: Target): Target {
   const gvk = { group: 'autoscaling', version: 'v1', kind: 'Scale' };
   return { ...partTarget(of, 'scale'), schema: SCALE_SCHEMA, gvk };
+}
+
+/** A subresource that is a question of a kind of its own. */
+export function actionTarget(of: Target, name: string, request: RequestKind): Target {
+  const { group, version, kind } = request;
+  return { ...partTarget(of, name), schema: schemaName(request, kind), gvk: { group, version, kind } };
 }
 
 export function list(target: Target, suffix = ''): Operation {

@@ -1,11 +1,11 @@
-import type { Kind } from '../../resources/meta/define-kind.ts';
+import type { Kind, Verb } from '../../resources/meta/define-kind.ts';
 import { encodeJson } from '../../resources/meta/json.ts';
 import { apiVersionOf } from '../../resources/meta/resource-id.ts';
 import { contentHash } from '../discovery/content-hash.ts';
 import { groupsOf } from '../discovery/groups.ts';
 import { GIT_VERSION } from '../discovery/version.ts';
-import type { OpenAPIDocument, OpenSchema, PathItem } from './document.ts';
-import { kindSchemas } from './kind-schema.ts';
+import type { Method, OpenAPIDocument, OpenSchema, Operation, PathItem } from './document.ts';
+import { kindSchemas, requestSchema } from './kind-schema.ts';
 import { META_SCHEMAS, SCALE } from './meta-schemas.ts';
 import * as operations from './operations.ts';
 import { NAME, NAMESPACE, PRETTY } from './parameters.ts';
@@ -51,6 +51,7 @@ export function openAPIDocument(kinds: readonly Kind[]): OpenAPIDocument {
   let paths: Record<string, PathItem> = { [`${rootOf(first)}/`]: resourcesPath(first) };
   for (const kind of kinds) {
     Object.assign(schemas, kindSchemas(kind), kind.scale === undefined ? {} : SCALE);
+    for (const { request } of kind.actions) Object.assign(schemas, requestSchema(request));
     paths = { ...paths, ...pathsOf(kind) };
   }
   return {
@@ -86,15 +87,26 @@ function pathsOf(kind: Kind): Record<string, PathItem> {
   const item = `${collection}/{name}`;
   const inside = kind.namespaced ? [NAMESPACE, PRETTY] : [PRETTY];
   const { list, create, removeMany, read, replace, patch, remove } = operations;
+  const served = (verb: Verb, method: Method, operation: Operation): PathItem =>
+    kind.verbs.includes(verb) ? { [method]: operation } : {};
+  const paths: Record<string, PathItem> = {
+    ...(kind.namespaced && kind.verbs.includes('list') ? { [`${root}/${kind.plural}`]: everywhere(kind) } : {}),
+    [collection]: {
+      parameters: inside,
+      ...served('list', 'get', list(target)),
+      ...served('create', 'post', create(target)),
+      ...served('deletecollection', 'delete', removeMany(target)),
+    },
+  };
+  if (!kind.stored) return paths;
   return {
-    ...(kind.namespaced ? { [`${root}/${kind.plural}`]: everywhere(kind) } : {}),
-    [collection]: { parameters: inside, get: list(target), post: create(target), delete: removeMany(target) },
+    ...paths,
     [item]: {
       parameters: [NAME, ...inside],
-      get: read(target),
-      put: replace(target),
-      patch: patch(target),
-      delete: remove(target),
+      ...served('get', 'get', read(target)),
+      ...served('update', 'put', replace(target)),
+      ...served('patch', 'patch', patch(target)),
+      ...served('delete', 'delete', remove(target)),
     },
     ...subresourcePaths(kind, target, item, [NAME, ...inside]),
   };
@@ -122,6 +134,9 @@ function subresourcePaths(
   if (kind.scale !== undefined) paths[`${item}/scale`] = updatable(operations.scaleTarget(target));
   for (const name of Object.keys(kind.parts)) {
     paths[`${item}/${name}`] = { parameters, put: replace(operations.partTarget(target, name)) };
+  }
+  for (const { name, request } of kind.actions) {
+    paths[`${item}/${name}`] = { parameters, post: operations.create(operations.actionTarget(target, name, request)) };
   }
   for (const { name, description } of kind.streams) {
     const of = operations.partTarget(target, name);

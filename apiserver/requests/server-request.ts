@@ -22,6 +22,8 @@ export interface ServerRequest {
   readonly query: URLSearchParams;
   /** Names in lowercase. */
   readonly headers: Readonly<Record<string, string>>;
+  /** The lines of headers that mean something line by line (`impersonate-*`), where they came off the wire. */
+  readonly repeated?: Readonly<Record<string, readonly string[]>>;
   /** The whole body. Throws `RequestEntityTooLarge` beyond `maxBytes`. */
   body(maxBytes: number): Promise<Uint8Array>;
   /** Aborts when the caller goes away. */

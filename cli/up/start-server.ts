@@ -44,9 +44,20 @@ export async function startServer(deps: ServerDeps, held: AsyncDisposableStack):
       platform: `${process.platform}/${process.arch === 'x64' ? 'amd64' : process.arch}`,
       runtime: process.version,
     };
+    const serviceAccountKey = pki.serviceAccountKey();
     const name = `up-${hostname()}`;
     const server = held.use(
-      await startApiServer({ store, operatorTokenHash: hash, name, clock, ids, random, log, platform }),
+      await startApiServer({
+        store,
+        operatorTokenHash: hash,
+        serviceAccountKey,
+        name,
+        clock,
+        ids,
+        random,
+        log,
+        platform,
+      }),
     );
     const tls = async () => ({ ...(await pki.serverLeaf()), ca: pki.caCert });
     const { app, upgrade } = server;

@@ -44,6 +44,23 @@ export interface StreamSubresource {
   readonly description: string;
 }
 
+/** What is sent to a question, and comes back with its answer. */
+export interface RequestKind {
+  readonly group: string;
+  readonly version: string;
+  readonly kind: string;
+  readonly origin: 'core' | 'coppice' | 'user';
+  /** Everything but apiVersion, kind and metadata. */
+  readonly schema: Schema;
+}
+
+/** A subresource that is a question: a POST is answered, and nothing is kept, such as a ServiceAccount's `token`. */
+export interface ActionSubresource {
+  readonly name: string;
+  readonly description: string;
+  readonly request: RequestKind;
+}
+
 /**
  * A kind: one value that is the type, the validation, the defaults, the columns, the docs and the CRD manifest. Built-in kinds and users' own take the same road.
  * `T` is the type of its objects.
@@ -56,6 +73,8 @@ export interface Kind<T extends KubeObject = KubeObject> extends ResourceRef {
   /** Everything but apiVersion, kind and metadata. */
   readonly schema: Schema;
   readonly status: boolean;
+  /** Whether objects are kept; else the kind is a question, which a create answers. */
+  readonly stored: boolean;
   /** What is served of these; another method is 405. */
   readonly verbs: readonly Verb[];
   /** Whether `metadata.generation` counts changes; most of Kubernetes' own kinds have none. */
@@ -64,6 +83,7 @@ export interface Kind<T extends KubeObject = KubeObject> extends ResourceRef {
   readonly parts: Readonly<Record<string, readonly string[]>>;
   readonly scale?: ScaleMapping;
   readonly streams: readonly StreamSubresource[];
+  readonly actions: readonly ActionSubresource[];
   readonly columns: readonly Column[];
   /** Whether a column with the age stands last; a user's kind says it in its own columns. */
   readonly ageColumn: boolean;
@@ -139,11 +159,13 @@ export interface KindDeclaration<T extends KubeObject> {
   readonly namespaced: boolean;
   readonly schema: Schema;
   readonly status?: boolean;
+  readonly stored?: boolean;
   readonly verbs?: readonly Verb[];
   readonly generations?: boolean;
   readonly parts?: Readonly<Record<string, readonly string[]>>;
   readonly scale?: ScaleMapping;
   readonly streams?: readonly StreamSubresource[];
+  readonly actions?: readonly ActionSubresource[];
   readonly columns?: readonly Column[];
   readonly ageColumn?: boolean;
   readonly nameColumn?: boolean;
@@ -166,10 +188,12 @@ export function defineKind<T extends KubeObject>(declared: KindDeclaration<T>): 
     shortNames: [],
     categories: [],
     status: false,
+    stored: true,
     verbs: VERBS,
     generations: true,
     parts: {},
     streams: [],
+    actions: [],
     columns: [],
     ageColumn: declared.origin !== 'user',
     nameColumn: true,

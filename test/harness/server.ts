@@ -1,5 +1,5 @@
 import type { AuditSink } from '../../apiserver/admit-request.ts';
-import { tokenHash } from '../../apiserver/auth/authenticate.ts';
+import { tokenHash } from '../../apiserver/auth/bearer-tokens.ts';
 import { type Identity, OPERATOR } from '../../apiserver/auth/identity.ts';
 import { ApiClient } from '../../apiserver/client/client.ts';
 import { type Listener, listen } from '../../apiserver/listen.ts';

@@ -3,7 +3,7 @@ import { X509Certificate } from 'node:crypto';
 import { copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { tokenHash } from '../../../apiserver/auth/authenticate.ts';
+import { tokenHash } from '../../../apiserver/auth/bearer-tokens.ts';
 import { tokenIn, writeAdminKubeconfig } from '../../../apiserver/pki/admin-kubeconfig.ts';
 import { LEAF_DAYS } from '../../../apiserver/pki/leaf-life.ts';
 import { openPki } from '../../../apiserver/pki/pki-files.ts';
