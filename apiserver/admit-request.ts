@@ -4,7 +4,7 @@ import type { Logger } from '../resources/ambient/log.ts';
 import { ApiError } from '../resources/meta/api-error.ts';
 import type { Authenticator } from './auth/authenticate.ts';
 import { ANONYMOUS, type Identity } from './auth/identity.ts';
-import { impersonated } from './auth/impersonate.ts';
+import { impersonated, wishesImpersonation } from './auth/impersonate.ts';
 import { failure } from './requests/respond.ts';
 import type { ServerRequest, ServerResponse } from './requests/server-request.ts';
 
@@ -45,7 +45,7 @@ export async function admitRequest(
   let asker = ANONYMOUS;
   let as: Identity | undefined;
   const response = await answer(deps, request, async () => {
-    if (!anonymous) asker = await deps.authenticate(request.credential, request.signal);
+    if (!anonymous || wishesImpersonation(request)) asker = await deps.authenticate(request.credential, request.signal);
     as = impersonated(asker, request);
     return handle(as ?? asker);
   });

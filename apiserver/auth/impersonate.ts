@@ -35,11 +35,19 @@ export function impersonated(asker: Identity, request: ServerRequest): Identity 
   };
 }
 
+/** Whether a request has headers of impersonation, for anybody to allow or not. */
+export function wishesImpersonation({ headers }: ServerRequest): boolean {
+  return namesIn(headers).length > 0;
+}
+
+const namesIn = (headers: ServerRequest['headers']) =>
+  Object.keys(headers).filter((name) => name.startsWith('impersonate-'));
+
 function wishOf({ headers, repeated }: ServerRequest): Wish | undefined {
-  const names = Object.keys(headers).filter((name) => name.startsWith('impersonate-'));
+  const names = namesIn(headers);
   if (names.length === 0) return undefined;
-  const lines = (name: string) => repeated?.[name] ?? (headers[name] === undefined ? [] : [headers[name]]);
-  const user = headers[USER] ?? '';
+  const lines = (name: string) => repeated?.[name] ?? [headers[name] ?? []].flat();
+  const user = lines(USER)[0] ?? '';
   if (user === '') {
     throw new ApiError('BadRequest', `${names.join(', ')} asked for without a user to be: ${USER} is missing`);
   }
@@ -47,7 +55,7 @@ function wishOf({ headers, repeated }: ServerRequest): Wish | undefined {
   return {
     user,
     groups: lines(GROUP),
-    uid: headers[UID],
+    uid: lines(UID)[0],
     extra: Object.fromEntries(extras.map((name) => [unescaped(name.slice(EXTRA.length)), lines(name)])),
   };
 }

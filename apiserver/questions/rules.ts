@@ -51,7 +51,9 @@ export function rulesOf(
   };
 }
 
-const pathsUnder = (root: string) => (root === '' ? ['/'] : [`/${root}`, `/${root}/*`]);
+/** Documents that have no others below them. */
+const LEAVES: ReadonlySet<string> = new Set(['', 'version', 'healthz', 'livez', 'readyz']);
+const pathsUnder = (root: string) => (LEAVES.has(root) ? [`/${root}`] : [`/${root}`, `/${root}/*`]);
 
 /** A rule has no field selectors, and a nodelet lists VMs by one. */
 function whatIsMissing(identity: Identity): Pick<Rules, 'incomplete' | 'evaluationError'> {

@@ -32,6 +32,7 @@ export async function startTestServer(
     readonly kinds?: readonly Kind[];
     readonly log?: Logger;
     readonly audit?: AuditSink;
+    readonly serviceAccountKey?: string;
   } = {},
 ): Promise<TestServer> {
   const store = options.store ?? (await MemoryStore.open({ ids: systemIds }));
@@ -43,6 +44,7 @@ export async function startTestServer(
     ids: systemIds,
     random: () => 0.5,
     log: options.log ?? silentLogger,
+    ...(options.serviceAccountKey === undefined ? {} : { serviceAccountKey: options.serviceAccountKey }),
     ...(options.audit === undefined ? {} : { audit: options.audit }),
     platform: { platform: 'linux/amd64', runtime: 'test' },
   });

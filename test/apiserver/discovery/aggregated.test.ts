@@ -36,7 +36,14 @@ describe('aggregated discovery', () => {
     const { items } = aggregatedGroups(KINDS);
     assert.deepEqual(
       items.map((item) => item.metadata.name),
-      ['coppice.dev', 'apiextensions.k8s.io', 'coordination.k8s.io', 'demo.example.com'],
+      [
+        'coppice.dev',
+        'apiextensions.k8s.io',
+        'authentication.k8s.io',
+        'authorization.k8s.io',
+        'coordination.k8s.io',
+        'demo.example.com',
+      ],
     );
     assert.deepEqual(
       items[0]?.versions[0]?.resources.map((r) => r.resource),
@@ -53,6 +60,18 @@ describe('aggregated discovery', () => {
       ['namespaces', 'configmaps', 'secrets', 'serviceaccounts', 'events'],
     );
     assert.deepEqual(aggregatedCore([WIDGET]).items, []);
+  });
+
+  it('tells of a question that it is created only, and of an action what answers', () => {
+    const { items } = aggregatedGroups(KINDS);
+    const reviews = items.find((item) => item.metadata.name === 'authentication.k8s.io')?.versions[0]?.resources ?? [];
+    const tokenReviews = reviews.find((each) => each.resource === 'tokenreviews');
+    assert.deepEqual([tokenReviews?.scope, tokenReviews?.verbs], ['Cluster', ['create']]);
+    const accounts = aggregatedCore(KINDS).items[0]?.versions[0]?.resources.find(
+      (r) => r.resource === 'serviceaccounts',
+    );
+    const responseKind = { group: 'authentication.k8s.io', version: 'v1', kind: 'TokenRequest' };
+    assert.deepEqual(accounts?.subresources, [{ subresource: 'token', responseKind, verbs: ['create'] }]);
   });
 
   it('speaks the older version with the same items', () => {

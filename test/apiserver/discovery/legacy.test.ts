@@ -47,7 +47,14 @@ describe('legacy discovery', () => {
   it('puts our group first, the others by name, and core in /api only', () => {
     assert.deepEqual(
       apiGroupList([GADGET, ...BUILT_IN_KINDS]).groups.map((group) => group.name),
-      ['coppice.dev', 'apiextensions.k8s.io', 'coordination.k8s.io', 'demo.example.com'],
+      [
+        'coppice.dev',
+        'apiextensions.k8s.io',
+        'authentication.k8s.io',
+        'authorization.k8s.io',
+        'coordination.k8s.io',
+        'demo.example.com',
+      ],
     );
     assert.deepEqual(apiVersions(KINDS, '127.0.0.1:6443'), {
       kind: 'APIVersions',
@@ -57,7 +64,7 @@ describe('legacy discovery', () => {
     assert.deepEqual(apiVersions([WIDGET], 'here:1').versions, []);
   });
 
-  it('has a row a stream and a row a part', () => {
+  it('has a row a stream, a row a part and a row an action', () => {
     const ours = apiResourceList(KINDS, 'coppice.dev', 'v1')?.resources ?? [];
     const exec = ours.find((r) => r.name === 'vms/exec');
     assert.deepEqual([exec?.kind, exec?.namespaced, exec?.verbs], ['VM', true, ['create', 'get']]);
@@ -65,9 +72,12 @@ describe('legacy discovery', () => {
     assert.equal(core?.groupVersion, 'v1');
     assert.deepEqual(
       core?.resources.map((r) => r.name),
-      ['namespaces', 'namespaces/status', 'namespaces/finalize', 'configmaps', 'secrets', 'serviceaccounts', 'events'],
+      ['namespaces', 'namespaces/status', 'namespaces/finalize', 'configmaps', 'secrets', 'serviceaccounts', 'serviceaccounts/token', 'events'],
     );
     assert.deepEqual(core?.resources[2]?.verbs, ['update']);
+    const token = core?.resources.find((r) => r.name === 'serviceaccounts/token');
+    assert.deepEqual([token?.group, token?.version, token?.kind], ['authentication.k8s.io', 'v1', 'TokenRequest']);
+    assert.deepEqual(token?.verbs, ['create']);
   });
 
   it('lists the verbs of built-in kinds by name, those that are served', () => {

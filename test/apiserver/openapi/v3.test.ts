@@ -12,6 +12,7 @@ const demo = groupOf('demo.example.com');
 const ours = groupOf('coppice.dev');
 const core = groupOf('');
 const coordination = groupOf('coordination.k8s.io');
+const authentication = groupOf('authentication.k8s.io');
 const DOCUMENTS: readonly OpenAPIDocument[] = [demo, ours, core, coordination];
 
 function* walk(value: unknown): Generator<Record<string, unknown>> {
@@ -41,6 +42,8 @@ describe('the OpenAPI v3 documents', () => {
         'apis/coppice.dev/v1',
         'api/v1',
         'apis/apiextensions.k8s.io/v1',
+        'apis/authentication.k8s.io/v1',
+        'apis/authorization.k8s.io/v1',
         'apis/coordination.k8s.io/v1',
         'apis/demo.example.com/v1',
       ],
@@ -80,8 +83,8 @@ describe('the OpenAPI v3 documents', () => {
     ]);
   });
 
-  it('have on each kind the PATCH that tells kubectl the server validates', () => {
-    for (const kind of KINDS) {
+  it('have on each kind that is kept the PATCH that tells kubectl the server validates', () => {
+    for (const kind of KINDS.filter(({ stored }) => stored)) {
       const patches = operationsOf(groupOf(kind.group)).filter(
         ([, o]) => o['x-kubernetes-action'] === 'patch' && o['x-kubernetes-group-version-kind']?.kind === kind.kind,
       );
@@ -104,6 +107,29 @@ describe('the OpenAPI v3 documents', () => {
         assert.equal(media.includes(strategic), builtIn, path);
       }
     }
+  });
+
+  it('have of a question its creation and no list, and of an action its own kind', () => {
+    const base = '/apis/authentication.k8s.io/v1';
+    assert.deepEqual(
+      operationsOf(authentication).map(([path, o]) => [path, o['x-kubernetes-group-version-kind']?.kind]),
+      [
+        [`get ${base}/`, undefined],
+        [`post ${base}/selfsubjectreviews`, 'SelfSubjectReview'],
+        [`post ${base}/tokenreviews`, 'TokenReview'],
+      ],
+    );
+    assert.equal(schema(authentication, 'io.k8s.api.authentication.v1.TokenReviewList'), undefined);
+    const path = '/api/v1/namespaces/{namespace}/serviceaccounts/{name}/token';
+    const gvk = { group: 'authentication.k8s.io', version: 'v1', kind: 'TokenRequest' };
+    assert.deepEqual(core.paths[path]?.post?.['x-kubernetes-group-version-kind'], gvk);
+    assert.deepEqual(Object.keys(core.paths[path] ?? {}), ['parameters', 'post']);
+    assert.ok(schema(core, 'io.k8s.api.authentication.v1.TokenRequest')?.properties?.spec);
+  });
+
+  it('have no operation that is not served', () => {
+    const { '/api/v1/namespaces': namespaces } = core.paths;
+    assert.deepEqual([namespaces?.delete, namespaces?.post !== undefined], [undefined, true]);
   });
 
   it('have every path and operation of a kind', () => {

@@ -106,6 +106,14 @@ describe('the pki folder', () => {
       assert.ok(!readFileSync(join(folder, file), 'utf8').includes(lost.token), file);
   });
 
+  it('makes the key of service account tokens once, for its owner only', async () => {
+    const key = (await open()).serviceAccountKey();
+    assert.equal((await open()).serviceAccountKey(), key);
+    const path = join(folder, 'service-account.key');
+    assert.equal(readFileSync(path, 'utf8'), key);
+    assert.equal(statSync(path).mode & 0o777, 0o600);
+  });
+
   it('writes a kubeconfig for its owner only, from which the token is read again', async () => {
     const pki = await open();
     const { token } = pki.operator(undefined);
