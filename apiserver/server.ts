@@ -9,6 +9,7 @@ import type { AuditSink } from './admit-request.ts';
 import { createApp } from './app.ts';
 import { createAuthenticator } from './auth/authenticate.ts';
 import { controllerIdentity, type Identity, OPERATOR } from './auth/identity.ts';
+import { ObjectCodec } from './cache/object-codec.ts';
 import { ListSnapshots } from './cache/snapshots.ts';
 import { WatchCache } from './cache/watch-cache.ts';
 import { ApiClient } from './client/client.ts';
@@ -24,6 +25,8 @@ import { FenceRefresh } from './registry/fence-refresh.ts';
 import { KeyQueue } from './registry/key-queue.ts';
 import { Registry } from './registry/registry.ts';
 import type { App } from './requests/server-request.ts';
+import { MissingKeyError } from './sealing/missing-key-error.ts';
+import { Sealer } from './sealing/sealer.ts';
 import type { Store } from './store/store.ts';
 import { ControlHub } from './streams/control-hub.ts';
 import { keepPresence } from './streams/presence.ts';
@@ -35,6 +38,8 @@ export interface ApiServerOptions {
   readonly store: Store;
   readonly kinds?: readonly Kind[];
   readonly operatorTokenHash: string;
+  /** What Secrets are sealed with in the store: 32 bytes each in hex; the first seals, all of them open. */
+  readonly sealingKeys: readonly string[];
   /** How this server is called in leases. */
   readonly name: string;
   readonly clock: Clock;
@@ -62,8 +67,10 @@ const AUDIT_NOBODY: AuditSink = () => {};
 export async function startApiServer(options: ApiServerOptions): Promise<ApiServer> {
   const { store, clock, ids, random, log } = options;
   const ending = new AbortController();
-  const cache = new WatchCache(store);
   const builtIn = options.kinds ?? BUILT_IN_KINDS;
+  const sealer = new Sealer(options.sealingKeys);
+  const resources = new Set(builtIn.filter((kind) => kind.sealed).map(resourceId));
+  const cache = new WatchCache(store, undefined, new ObjectCodec({ sealer, resources }));
   const definitions = definitionKind(builtIn);
   const registry = new Registry(
     builtIn.map((kind) => (resourceId(kind) === resourceId(definitions) ? definitions : kind)),
@@ -104,6 +111,11 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
     watching.abort(error);
     log.error('the cache lost the store', { error: lost });
   });
+  if (sealer.missingKeys.length > 0) {
+    ending.abort(new Error('the server does not start'));
+    await following;
+    throw new MissingKeyError(sealer.missingKeys);
+  }
   const stopDefining = followDefinitions({ cache, registry, builtIn, log });
   const transportFor = (identity: Identity) => inProcessTransport(app, identity);
   const ours = builtIn.filter((kind) => kind.origin === 'coppice');

@@ -88,7 +88,12 @@ export const AUTHORIZATION: AuthorizationTable = {
 
   // Their contents are the operator's alone; whoever empties a namespace learns from its lists what there is.
   'core/configmaps': EMPTIED,
-  'core/secrets': { ...EMPTIED, get: OPERATOR, list: EMPTIERS, watch: EMPTIERS },
+  'core/secrets': {
+    ...EMPTIED,
+    get: OPERATOR,
+    list: [...EMPTIERS, 'controller:informers'],
+    watch: ['operator', 'controller:informers'],
+  },
   'core/serviceaccounts': EMPTIED,
 
   'core/events': {

@@ -6,6 +6,7 @@ import type { Ids } from '../../resources/ambient/ids.ts';
 import { tokenHash } from '../auth/authenticate.ts';
 import type { LeafSubject } from './authority.ts';
 import { type KeyPair, shouldRenew, vouches } from './leaf-life.ts';
+import { sealingKeys } from './sealing-keys.ts';
 import { writePrivate } from './write-private.ts';
 
 /** What a server needs to be known and to know others, kept in the `pki` folder of its home (0700). */
@@ -16,6 +17,8 @@ export interface Pki {
   issueClient(subject: Omit<Extract<LeafSubject, { use: 'client' }>, 'use'>): Promise<KeyPair>;
   /** The hash of the operator's token; `token` is the token itself when it is known or was just made. */
   operator(knownToken: string | undefined): { readonly token: string; readonly hash: string };
+  /** What Secrets are sealed with, the first of them from now on; made when there is none. Throws `BadKeyFileError`. */
+  sealingKeys(): readonly string[];
 }
 
 /** Opens the folder, making what is missing. `serverNames` are the DNS names and addresses the server is reached by. */
@@ -43,6 +46,7 @@ export async function openPki(folder: string, serverNames: readonly string[], cl
       writePrivate(path, `${tokenHash(token)}\n`);
       return { token, hash: tokenHash(token) };
     },
+    sealingKeys: () => sealingKeys(folder, ids),
   };
 }
 

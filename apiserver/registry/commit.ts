@@ -5,7 +5,6 @@ import type { CompanionWrite, Kind } from '../../resources/meta/define-kind.ts';
 import { type KubeObject, objectKey } from '../../resources/meta/object.ts';
 import { resourceId } from '../../resources/meta/resource-id.ts';
 import { storeKey } from '../cache/keys.ts';
-import { encodeStored } from '../cache/stored-object.ts';
 import type { WatchCache } from '../cache/watch-cache.ts';
 import type { StagedTxn, Store, TxnRequest, TxnResult } from '../store/store.ts';
 import type { FenceRefresh } from './fence-refresh.ts';
@@ -149,7 +148,8 @@ function submit(deps: CommitDeps, write: WritePlan, fences: FenceKeys): Submitte
   const companions = companionsOf(deps, write);
   const key = storeKey(write.kind, write.namespace, write.name);
   const kept = write.after && toStorage(write.kind, write.after);
-  const writes = [{ key, object: kept, revision: write.before?.revision ?? 0 }, ...companions];
+  const own = { key, resource: write.kind, object: kept, revision: write.before?.revision ?? 0 };
+  const writes = [own, ...companions];
   const request: TxnRequest = {
     compares: [
       ...writes.map(({ key: at, revision }) => ({ key: at, revision })),
@@ -157,8 +157,8 @@ function submit(deps: CommitDeps, write: WritePlan, fences: FenceKeys): Submitte
       ...[...fences.bump, ...fences.compare].map((fence) => ({ key: fence, revision: cache.fence(fence) })),
     ],
     puts: [
-      ...writes.flatMap(({ key: at, object }) =>
-        object === undefined ? [] : [{ key: at, value: encodeStored(object) }],
+      ...writes.flatMap(({ key: at, resource, object }) =>
+        object === undefined ? [] : [{ key: at, value: cache.codec.encode(resource, at, object) }],
       ),
       ...fences.bump.map((fence) => ({ key: fence, value: new Uint8Array() })),
     ],

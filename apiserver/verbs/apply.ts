@@ -13,6 +13,7 @@ import {
 } from '../requests/options.ts';
 import { warningHeaders } from '../requests/respond.ts';
 import type { ServerResponse } from '../requests/server-request.ts';
+import { assertReadable } from '../sealing/damage.ts';
 import { type AppliedBody, readApplied } from './applied-body.ts';
 import { planCreate } from './create.ts';
 import { checkNames, frameOf, instantOf, knownFields, nextObject, type WriteFrame } from './next-object.ts';
@@ -115,6 +116,7 @@ function planFirst(context: VerbContext, wish: ApplyWish, warnings: string[]): W
 }
 
 function planNext(context: VerbContext, wish: ApplyWish, there: Versioned, warnings: string[]): WritePlan {
+  assertReadable(context.served.kind, there.object);
   authorizeObject(context.identity, context.served.kind, there.object);
   const { resourceVersion } = wish.config.metadata;
   if (resourceVersion !== undefined && resourceVersion !== '') checkVersion(context, there.object, resourceVersion);

@@ -5,6 +5,7 @@ import { viewOf } from '../registry/versions.ts';
 import { resourceVersionOption } from '../requests/options.ts';
 import { json } from '../requests/respond.ts';
 import type { ServerResponse } from '../requests/server-request.ts';
+import { assertReadable } from '../sealing/damage.ts';
 import { scaleOf } from '../table/scale.ts';
 import { reach } from './reach.ts';
 import { oneObject } from './represent.ts';
@@ -16,6 +17,7 @@ export async function get(context: VerbContext): Promise<ServerResponse> {
   await reach(parts, resourceVersionOption(request.query.get('resourceVersion'), 'GetOptions'), request.signal);
   const found = parts.cache.resource(resourceId(served.kind)).get(keyOf(context));
   if (found === undefined) throw notFound(served.kind, nameOf(context));
+  assertReadable(served.kind, found.object);
   const stored = viewOf(served.kind, found);
   authorizeObject(context.identity, served.kind, stored.object);
   if (target.subresource === 'scale') {

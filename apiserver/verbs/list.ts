@@ -1,13 +1,13 @@
 import { ApiError } from '../../resources/meta/api-error.ts';
-import { parseJson } from '../../resources/meta/json.ts';
 import { resourceId } from '../../resources/meta/resource-id.ts';
 import { keyRange } from '../cache/key-range.ts';
 import { resourcePrefix } from '../cache/keys.ts';
-import { decodeStored, type StoredObject } from '../cache/stored-object.ts';
+import type { StoredObject } from '../cache/stored-object.ts';
 import { asApiError } from '../registry/store-failure.ts';
 import { viewOf } from '../registry/versions.ts';
 import { integerOption, invalidOption, resourceVersionOption } from '../requests/options.ts';
 import type { ServerResponse } from '../requests/server-request.ts';
+import { assertReadable } from '../sealing/damage.ts';
 import { StoreError } from '../store/store.ts';
 import type { ListMeta } from '../table/partial-metadata.ts';
 import { decodeContinue, encodeContinue } from './continue-token.ts';
@@ -37,6 +37,7 @@ export async function pageOf(
   const kept = keyRange(from.objects, target.namespace, from.after);
   const rest = served.kind.origin === 'user' ? kept.map((item) => viewOf(served.kind, item)) : kept;
   const matching = selection.all ? rest : rest.filter((item) => selection.matches(item.object));
+  for (const { object } of matching) assertReadable(served.kind, object);
   const resourceVersion = String(from.revision);
   if (limit === 0 || matching.length <= limit) return { items: matching, meta: { resourceVersion } };
   const items = matching.slice(0, limit);
@@ -89,9 +90,7 @@ async function at(
   const prefix = resourcePrefix(served.kind);
   try {
     const { entries } = await parts.store.range({ prefix, revision }, request.signal);
-    const objects = entries.map((e) =>
-      decodeStored(e.key.slice(prefix.length), e.value, e.modRevision, (t) => parseJson(t).value),
-    );
+    const objects = entries.map(({ key, value, modRevision }) => parts.cache.codec.decode(key, value, modRevision));
     parts.snapshots.keep(id, revision, objects);
     return objects;
   } catch (error) {

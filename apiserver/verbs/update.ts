@@ -6,6 +6,7 @@ import { fromStorage } from '../registry/versions.ts';
 import { dryRunOption, fieldManagerOption, fieldValidationOption } from '../requests/options.ts';
 import { warningHeaders } from '../requests/respond.ts';
 import type { ServerResponse } from '../requests/server-request.ts';
+import { assertReadable } from '../sealing/damage.ts';
 import { readObject } from './body.ts';
 import { checkNames, frameOf, knownFields, nextObject, type WriteFrame } from './next-object.ts';
 import { oneObject } from './represent.ts';
@@ -52,6 +53,7 @@ export async function writeOver(
   let last: KubeObject | undefined;
   const plan = (): WritePlan => {
     const before = standing(context);
+    assertReadable(served.kind, before.object);
     const next = nextObject(frame, before.object, wish(before.object));
     last = next;
     return planOver(context, before, isHeld(context, next) ? next : undefined);

@@ -7,6 +7,7 @@ import type { StoredObject } from '../cache/stored-object.ts';
 import { viewOf } from '../registry/versions.ts';
 import { booleanOption, integerOption, invalidOption, resourceVersionOption } from '../requests/options.ts';
 import type { ServerResponse } from '../requests/server-request.ts';
+import { isDamaged } from '../sealing/damage.ts';
 import { BoundedQueue } from './bounded-queue.ts';
 import { EventEncoder, type EventType } from './event-encoder.ts';
 import { reach } from './reach.ts';
@@ -158,6 +159,8 @@ class Watcher {
   }
 
   #selects(stored: StoredObject): boolean {
+    // What cannot be read is told of by lists; there is nothing to say of it here.
+    if (isDamaged(stored.object)) return false;
     const { object } = viewOf(this.#context.served.kind, stored);
     return inNamespace(object, this.#context.target.namespace) && this.#selection.matches(object);
   }

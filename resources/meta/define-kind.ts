@@ -86,6 +86,8 @@ export interface Kind<T extends KubeObject = KubeObject> extends ResourceRef {
   readonly metadata?: Schema;
   /** The version objects are kept in, where it is not this one. */
   readonly storage?: StorageVersion;
+  /** Whether the store holds its objects encrypted. */
+  readonly sealed: boolean;
   /** Objects of this kind are forgotten this long after their last write, in milliseconds. */
   readonly expiresAfterMs?: number;
   /** Steps this kind adds to a write. */
@@ -154,6 +156,7 @@ export interface KindDeclaration<T extends KubeObject> {
   readonly nameRule?: Kind['nameRule'];
   readonly metadata?: Schema;
   readonly storage?: StorageVersion;
+  readonly sealed?: boolean;
   readonly expiresAfterMs?: number;
   readonly rules?: KindRules<T>;
 }
@@ -174,6 +177,7 @@ export function defineKind<T extends KubeObject>(declared: KindDeclaration<T>): 
     ageColumn: declared.origin !== 'user',
     nameColumn: true,
     struct: false,
+    sealed: false,
     selectableFields: [],
     selectablePaths: {},
     nameRule: 'subdomain' as const,
