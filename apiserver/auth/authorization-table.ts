@@ -32,6 +32,17 @@ const EMPTIED: AuthorizationTable[string] = {
   deletecollection: OPERATOR,
 };
 
+const EVENTS: AuthorizationTable[string] = {
+  get: READERS,
+  list: READERS,
+  watch: READERS,
+  create: EVERYONE,
+  update: EVERYONE,
+  patch: EVERYONE,
+  delete: ['operator', 'controller:garbage', 'controller:tenant'],
+  deletecollection: OPERATOR,
+};
+
 export const AUTHORIZATION: AuthorizationTable = {
   'coppice.dev/tenants': {
     ...operated,
@@ -96,16 +107,8 @@ export const AUTHORIZATION: AuthorizationTable = {
   },
   'core/serviceaccounts': EMPTIED,
 
-  'core/events': {
-    get: READERS,
-    list: READERS,
-    watch: READERS,
-    create: EVERYONE,
-    update: EVERYONE,
-    patch: EVERYONE,
-    delete: ['operator', 'controller:garbage', 'controller:tenant'],
-    deletecollection: OPERATOR,
-  },
+  'core/events': EVENTS,
+  'events.k8s.io/events': EVENTS,
 
   'coordination.k8s.io/leases': {
     get: READERS,

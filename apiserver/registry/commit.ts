@@ -1,7 +1,7 @@
 import type { Ids } from '../../resources/ambient/ids.ts';
 import type { Change, FenceKeys } from '../../resources/guards/guard.ts';
 import { ApiError, forbidden, invalid } from '../../resources/meta/api-error.ts';
-import type { CompanionWrite, Kind } from '../../resources/meta/define-kind.ts';
+import { type CompanionWrite, type Kind, storedIn } from '../../resources/meta/define-kind.ts';
 import { type KubeObject, objectKey } from '../../resources/meta/object.ts';
 import { resourceId } from '../../resources/meta/resource-id.ts';
 import { storeKey } from '../cache/keys.ts';
@@ -146,9 +146,10 @@ interface Submitted {
 function submit(deps: CommitDeps, write: WritePlan, fences: FenceKeys): Submitted {
   const { cache, store } = deps;
   const companions = companionsOf(deps, write);
-  const key = storeKey(write.kind, write.namespace, write.name);
+  const home = storedIn(write.kind);
+  const key = storeKey(home, write.namespace, write.name);
   const kept = write.after && toStorage(write.kind, write.after);
-  const own = { key, resource: write.kind, object: kept, revision: write.before?.revision ?? 0 };
+  const own = { key, resource: home, object: kept, revision: write.before?.revision ?? 0 };
   const writes = [own, ...companions];
   const request: TxnRequest = {
     compares: [
@@ -168,7 +169,7 @@ function submit(deps: CommitDeps, write: WritePlan, fences: FenceKeys): Submitte
   cache.submitted(staged.done);
   if (staged.staged !== undefined) {
     const at = staged.staged;
-    cache.world.assume(write.kind, objectKey(write), kept && atRevision(kept, at), at);
+    cache.world.assume(home, objectKey(write), kept && atRevision(kept, at), at);
     for (const c of companions) cache.world.assume(c.resource, c.objectKey, c.object && atRevision(c.object, at), at);
     for (const fence of fences.bump) cache.assumeFence(fence, at);
   }

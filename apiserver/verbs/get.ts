@@ -1,4 +1,5 @@
 import { ApiError, notFound } from '../../resources/meta/api-error.ts';
+import { storedIn } from '../../resources/meta/define-kind.ts';
 import { resourceId } from '../../resources/meta/resource-id.ts';
 import { authorizeObject } from '../auth/authorize.ts';
 import { viewOf } from '../registry/versions.ts';
@@ -15,7 +16,7 @@ import { keyOf, nameOf, type VerbContext } from './verb-context.ts';
 export async function get(context: VerbContext): Promise<ServerResponse> {
   const { parts, request, served, target } = context;
   await reach(parts, resourceVersionOption(request.query.get('resourceVersion'), 'GetOptions'), request.signal);
-  const found = parts.cache.resource(resourceId(served.kind)).get(keyOf(context));
+  const found = parts.cache.resource(resourceId(storedIn(served.kind))).get(keyOf(context));
   if (found === undefined) throw notFound(served.kind, nameOf(context));
   assertReadable(served.kind, found.object);
   const stored = viewOf(served.kind, found);

@@ -1,4 +1,5 @@
 import { ApiError, conflict, invalid, notFound } from '../../resources/meta/api-error.ts';
+import { storedIn } from '../../resources/meta/define-kind.ts';
 import type { JsonObject, KubeObject } from '../../resources/meta/object.ts';
 import { authorizeObject } from '../auth/authorize.ts';
 import { commit, currentOf, type Versioned, type WritePlan } from '../registry/commit.ts';
@@ -71,7 +72,7 @@ export async function writeOver(
 /** The object in the URL as it stands. Throws `NotFound`. */
 export function standing(context: VerbContext): Versioned {
   const { parts, served, target } = context;
-  const there = currentOf(parts.cache, served.kind, target.namespace, nameOf(context));
+  const there = currentOf(parts.cache, storedIn(served.kind), target.namespace, nameOf(context));
   if (there === undefined) throw notFound(served.kind, nameOf(context));
   const object = fromStorage(served.kind, there.object);
   authorizeObject(context.identity, served.kind, object);

@@ -1,4 +1,5 @@
 import { ApiError } from '../../resources/meta/api-error.ts';
+import { storedIn } from '../../resources/meta/define-kind.ts';
 import { encodeJson } from '../../resources/meta/json.ts';
 import { apiVersionOf, resourceId } from '../../resources/meta/resource-id.ts';
 import { keyRange } from '../cache/key-range.ts';
@@ -96,7 +97,7 @@ class Watcher {
     this.#context = context;
     this.#selection = selection;
     this.#encoder = encoder;
-    this.#cache = context.parts.cache.resource(resourceId(context.served.kind));
+    this.#cache = context.parts.cache.resource(resourceId(storedIn(context.served.kind)));
     this.#bookmarks = booleanOption(context.request.query, 'allowWatchBookmarks');
     this.#queue = new BoundedQueue(QUEUE_BYTES, () => {
       for (const release of this.#release.splice(0)) release();
