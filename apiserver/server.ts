@@ -11,6 +11,7 @@ import { createAuthenticator } from './auth/authenticate.ts';
 import { createBearerTokens } from './auth/bearer-tokens.ts';
 import { controllerIdentity, type Identity, OPERATOR } from './auth/identity.ts';
 import { ISSUER, ServiceAccountTokens } from './auth/service-account-tokens.ts';
+import { ObjectCodec } from './cache/object-codec.ts';
 import { ListSnapshots } from './cache/snapshots.ts';
 import { WatchCache } from './cache/watch-cache.ts';
 import { ApiClient } from './client/client.ts';
@@ -28,6 +29,8 @@ import { FenceRefresh } from './registry/fence-refresh.ts';
 import { KeyQueue } from './registry/key-queue.ts';
 import { Registry } from './registry/registry.ts';
 import type { App } from './requests/server-request.ts';
+import { MissingKeyError } from './sealing/missing-key-error.ts';
+import { Sealer } from './sealing/sealer.ts';
 import type { Store } from './store/store.ts';
 import { ControlHub } from './streams/control-hub.ts';
 import { keepPresence } from './streams/presence.ts';
@@ -41,6 +44,8 @@ export interface ApiServerOptions {
   readonly operatorTokenHash: string;
   /** What signs the tokens of service accounts: an EC P-256 key as PEM. Without one they are good for this run only. */
   readonly serviceAccountKey?: string;
+  /** What Secrets are sealed with in the store: 32 bytes each in hex; the first seals, all of them open. */
+  readonly sealingKeys: readonly string[];
   /** How this server is called in leases. */
   readonly name: string;
   readonly clock: Clock;
@@ -68,8 +73,10 @@ const AUDIT_NOBODY: AuditSink = () => {};
 export async function startApiServer(options: ApiServerOptions): Promise<ApiServer> {
   const { store, clock, ids, random, log } = options;
   const ending = new AbortController();
-  const cache = new WatchCache(store);
   const builtIn = options.kinds ?? BUILT_IN_KINDS;
+  const sealer = new Sealer(options.sealingKeys);
+  const resources = new Set(builtIn.filter((kind) => kind.sealed).map(resourceId));
+  const cache = new WatchCache(store, undefined, new ObjectCodec({ sealer, resources }));
   const definitions = definitionKind(builtIn);
   const registry = new Registry(
     builtIn.map((kind) => (resourceId(kind) === resourceId(definitions) ? definitions : kind)),
@@ -115,6 +122,11 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
     watching.abort(error);
     log.error('the cache lost the store', { error: lost });
   });
+  if (sealer.missingKeys.length > 0) {
+    ending.abort(new Error('the server does not start'));
+    await following;
+    throw new MissingKeyError(sealer.missingKeys);
+  }
   const stopDefining = followDefinitions({ cache, registry, builtIn, log });
   const transportFor = (identity: Identity) => inProcessTransport(app, identity);
   const ours = builtIn.filter((kind) => kind.origin === 'coppice');

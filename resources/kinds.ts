@@ -3,6 +3,7 @@ import { ConfigMap } from './kinds/config-map.ts';
 import { CoordinationLease } from './kinds/coordination-lease.ts';
 import { CustomResourceDefinition } from './kinds/custom-resource-definition.ts';
 import { Event } from './kinds/event.ts';
+import { EventsEvent } from './kinds/events-event.ts';
 import { Host } from './kinds/host.ts';
 import { Image } from './kinds/image.ts';
 import { Namespace } from './kinds/namespace.ts';
@@ -28,6 +29,7 @@ export const BUILT_IN_KINDS: readonly Kind[] = [
   Secret,
   ServiceAccount,
   Event,
+  EventsEvent,
   CoordinationLease,
   CustomResourceDefinition,
   SelfSubjectReview,

@@ -40,6 +40,13 @@ const automated: Readonly<Record<'get' | 'list' | 'watch' | 'create' | 'update' 
 const NAMESPACED: AuthorizationTable[string] = { ...automated, deletecollection: OPERATOR };
 const removable = { delete: OPERATOR, deletecollection: OPERATOR };
 
+const EVENTS: AuthorizationTable[string] = {
+  ...NAMESPACED,
+  create: [...EVERYONE, 'serviceaccount'],
+  update: [...EVERYONE, 'serviceaccount'],
+  patch: [...EVERYONE, 'serviceaccount'],
+};
+
 export const AUTHORIZATION: AuthorizationTable = {
   'coppice.dev/tenants': {
     ...operated,
@@ -99,8 +106,8 @@ export const AUTHORIZATION: AuthorizationTable = {
   'core/secrets': {
     ...operated,
     get: OPERATOR,
-    list: EMPTIERS,
-    watch: EMPTIERS,
+    list: [...EMPTIERS, 'controller:informers'],
+    watch: ['operator', 'controller:informers'],
     delete: EMPTIERS,
     deletecollection: OPERATOR,
   },
@@ -108,13 +115,8 @@ export const AUTHORIZATION: AuthorizationTable = {
   // Whoever holds a token is the account.
   'core/serviceaccounts/token': { create: OPERATOR },
 
-  'core/events': {
-    ...automated,
-    create: [...EVERYONE, 'serviceaccount'],
-    update: [...EVERYONE, 'serviceaccount'],
-    patch: [...EVERYONE, 'serviceaccount'],
-    deletecollection: OPERATOR,
-  },
+  'core/events': EVENTS,
+  'events.k8s.io/events': EVENTS,
 
   'coordination.k8s.io/leases': {
     ...automated,

@@ -6,6 +6,7 @@ import type { Ids } from '../../resources/ambient/ids.ts';
 import { tokenHash } from '../auth/bearer-tokens.ts';
 import type { LeafSubject } from './authority.ts';
 import { type KeyPair, shouldRenew, vouches } from './leaf-life.ts';
+import { sealingKeys } from './sealing-keys.ts';
 import { newServiceAccountKey } from './service-account-key.ts';
 import { writePrivate } from './write-private.ts';
 
@@ -19,6 +20,8 @@ export interface Pki {
   operator(knownToken: string | undefined): { readonly token: string; readonly hash: string };
   /** What signs the tokens of service accounts, as PEM; made at the first call and kept. */
   serviceAccountKey(): string;
+  /** What Secrets are sealed with, the first of them from now on; made when there is none. Throws `BadKeyFileError`. */
+  sealingKeys(): readonly string[];
 }
 
 /** Opens the folder, making what is missing. `serverNames` are the DNS names and addresses the server is reached by. */
@@ -53,6 +56,7 @@ export async function openPki(folder: string, serverNames: readonly string[], cl
       writePrivate(path, key);
       return key;
     },
+    sealingKeys: () => sealingKeys(folder, ids),
   };
 }
 

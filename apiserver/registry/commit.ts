@@ -1,11 +1,10 @@
 import type { Ids } from '../../resources/ambient/ids.ts';
 import type { Change, FenceKeys } from '../../resources/guards/guard.ts';
 import { ApiError, forbidden, invalid } from '../../resources/meta/api-error.ts';
-import type { CompanionWrite, Kind } from '../../resources/meta/define-kind.ts';
+import { type CompanionWrite, type Kind, storedIn } from '../../resources/meta/define-kind.ts';
 import { type KubeObject, objectKey } from '../../resources/meta/object.ts';
 import { resourceId } from '../../resources/meta/resource-id.ts';
 import { storeKey } from '../cache/keys.ts';
-import { encodeStored } from '../cache/stored-object.ts';
 import type { WatchCache } from '../cache/watch-cache.ts';
 import type { StagedTxn, Store, TxnRequest, TxnResult } from '../store/store.ts';
 import type { FenceRefresh } from './fence-refresh.ts';
@@ -147,9 +146,11 @@ interface Submitted {
 function submit(deps: CommitDeps, write: WritePlan, fences: FenceKeys): Submitted {
   const { cache, store } = deps;
   const companions = companionsOf(deps, write);
-  const key = storeKey(write.kind, write.namespace, write.name);
+  const home = storedIn(write.kind);
+  const key = storeKey(home, write.namespace, write.name);
   const kept = write.after && toStorage(write.kind, write.after);
-  const writes = [{ key, object: kept, revision: write.before?.revision ?? 0 }, ...companions];
+  const own = { key, resource: home, object: kept, revision: write.before?.revision ?? 0 };
+  const writes = [own, ...companions];
   const request: TxnRequest = {
     compares: [
       ...writes.map(({ key: at, revision }) => ({ key: at, revision })),
@@ -157,8 +158,8 @@ function submit(deps: CommitDeps, write: WritePlan, fences: FenceKeys): Submitte
       ...[...fences.bump, ...fences.compare].map((fence) => ({ key: fence, revision: cache.fence(fence) })),
     ],
     puts: [
-      ...writes.flatMap(({ key: at, object }) =>
-        object === undefined ? [] : [{ key: at, value: encodeStored(object) }],
+      ...writes.flatMap(({ key: at, resource, object }) =>
+        object === undefined ? [] : [{ key: at, value: cache.codec.encode(resource, at, object) }],
       ),
       ...fences.bump.map((fence) => ({ key: fence, value: new Uint8Array() })),
     ],
@@ -168,7 +169,7 @@ function submit(deps: CommitDeps, write: WritePlan, fences: FenceKeys): Submitte
   cache.submitted(staged.done);
   if (staged.staged !== undefined) {
     const at = staged.staged;
-    cache.world.assume(write.kind, objectKey(write), kept && atRevision(kept, at), at);
+    cache.world.assume(home, objectKey(write), kept && atRevision(kept, at), at);
     for (const c of companions) cache.world.assume(c.resource, c.objectKey, c.object && atRevision(c.object, at), at);
     for (const fence of fences.bump) cache.assumeFence(fence, at);
   }

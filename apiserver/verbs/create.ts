@@ -1,5 +1,6 @@
 import { DEFINITIONS } from '../../resources/guards/refs.ts';
 import { ApiError, alreadyExists, forbidden, notAllowed, notFound } from '../../resources/meta/api-error.ts';
+import { storedIn } from '../../resources/meta/define-kind.ts';
 import type { JsonObject } from '../../resources/meta/object.ts';
 import type { Managers } from '../apply/managed-fields.ts';
 import { authorizeObject } from '../auth/authorize.ts';
@@ -58,7 +59,7 @@ export function planCreate(
   const relies = [...(kind.namespaced ? [livingNamespace(context, name)] : []), ...livingDefinition(context)];
   const object = newObject(frame, sent, name, target.namespace, managers);
   authorizeObject(identity, kind, object);
-  const there = currentOf(parts.cache, kind, target.namespace, name);
+  const there = currentOf(parts.cache, storedIn(kind), target.namespace, name);
   if (there !== undefined) {
     throw alreadyExists(
       kind,
@@ -78,7 +79,7 @@ function newName({ parts, served, target }: VerbContext, metadata: JsonObject): 
   let name = '';
   for (let tries = 0; tries < NAME_TRIES; tries++) {
     name = base.slice(0, MAX_GENERATED_BASE) + parts.ids.suffix(SUFFIX_LENGTH);
-    if (currentOf(parts.cache, served.kind, target.namespace, name) === undefined) return name;
+    if (currentOf(parts.cache, storedIn(served.kind), target.namespace, name) === undefined) return name;
   }
   const { message, details } = alreadyExists(served.kind, name);
   throw new ApiError('AlreadyExists', `${message}, the server was not able to generate a unique name for the object`, {

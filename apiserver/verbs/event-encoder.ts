@@ -1,5 +1,6 @@
 import type { Kind } from '../../resources/meta/define-kind.ts';
 import { encodeJson } from '../../resources/meta/json.ts';
+import { apiVersionOf } from '../../resources/meta/resource-id.ts';
 import type { CacheEvent } from '../cache/resource-cache.ts';
 import type { StoredObject } from '../cache/stored-object.ts';
 import { viewOf } from '../registry/versions.ts';
@@ -33,7 +34,7 @@ export class EventEncoder {
     const first = this.#representation === 'Table' && !this.#columnsSent;
     this.#columnsSent = true;
     if (event === undefined || first) return this.#line(type, stored, first);
-    const key = `${this.#kind.version}/${this.#representation}/${this.#includeObject}/${type}`;
+    const key = `${apiVersionOf(this.#kind)}/${this.#representation}/${this.#includeObject}/${type}`;
     const made = event.encoded.get(key);
     if (made !== undefined) return made;
     const line = this.#line(type, stored, false);

@@ -1,13 +1,14 @@
 import { ApiError } from '../../resources/meta/api-error.ts';
-import { parseJson } from '../../resources/meta/json.ts';
+import { type Kind, storedIn } from '../../resources/meta/define-kind.ts';
 import { resourceId } from '../../resources/meta/resource-id.ts';
 import { keyRange } from '../cache/key-range.ts';
 import { resourcePrefix } from '../cache/keys.ts';
-import { decodeStored, type StoredObject } from '../cache/stored-object.ts';
+import type { StoredObject } from '../cache/stored-object.ts';
 import { asApiError } from '../registry/store-failure.ts';
 import { viewOf } from '../registry/versions.ts';
 import { integerOption, invalidOption, resourceVersionOption } from '../requests/options.ts';
 import type { ServerResponse } from '../requests/server-request.ts';
+import { assertReadable } from '../sealing/damage.ts';
 import { StoreError } from '../store/store.ts';
 import type { ListMeta } from '../table/partial-metadata.ts';
 import { decodeContinue, encodeContinue } from './continue-token.ts';
@@ -35,16 +36,19 @@ export async function pageOf(
   const limit = Math.max(0, integerOption(request.query, 'limit') ?? 0);
   const from = await startOf(context);
   const kept = keyRange(from.objects, target.namespace, from.after);
-  const rest = served.kind.origin === 'user' ? kept.map((item) => viewOf(served.kind, item)) : kept;
+  const rest = shownAsKept(served.kind) ? kept : kept.map((item) => viewOf(served.kind, item));
   const matching = selection.all ? rest : rest.filter((item) => selection.matches(item.object));
+  for (const { object } of matching) assertReadable(served.kind, object);
   const resourceVersion = String(from.revision);
   if (limit === 0 || matching.length <= limit) return { items: matching, meta: { resourceVersion } };
   const items = matching.slice(0, limit);
-  parts.snapshots.keep(resourceId(served.kind), from.revision, from.objects);
+  parts.snapshots.keep(resourceId(storedIn(served.kind)), from.revision, from.objects);
   const next = encodeContinue({ revision: from.revision, after: (items.at(-1) as StoredObject).key });
   const remaining = selection.all ? { remainingItemCount: matching.length - limit } : {};
   return { items, meta: { resourceVersion, continue: next, ...remaining } };
 }
+
+const shownAsKept = (kind: Kind) => kind.origin !== 'user' && kind.view === undefined;
 
 interface Start {
   readonly objects: readonly StoredObject[];
@@ -74,7 +78,7 @@ async function startOf(context: VerbContext): Promise<Start> {
 }
 
 function newest({ parts, served }: Pick<VerbContext, 'parts' | 'served'>): Start {
-  return { objects: parts.cache.resource(resourceId(served.kind)).sorted(), revision: parts.cache.revision };
+  return { objects: parts.cache.resource(resourceId(storedIn(served.kind))).sorted(), revision: parts.cache.revision };
 }
 
 /** All objects as they were at a revision: from a kept snapshot, else from the store's history. */
@@ -83,15 +87,13 @@ async function at(
   revision: number,
   after?: string,
 ): Promise<readonly StoredObject[]> {
-  const id = resourceId(served.kind);
+  const id = resourceId(storedIn(served.kind));
   const kept = parts.snapshots.find(id, revision);
   if (kept !== undefined) return kept;
-  const prefix = resourcePrefix(served.kind);
+  const prefix = resourcePrefix(storedIn(served.kind));
   try {
     const { entries } = await parts.store.range({ prefix, revision }, request.signal);
-    const objects = entries.map((e) =>
-      decodeStored(e.key.slice(prefix.length), e.value, e.modRevision, (t) => parseJson(t).value),
-    );
+    const objects = entries.map(({ key, value, modRevision }) => parts.cache.codec.decode(key, value, modRevision));
     parts.snapshots.keep(id, revision, objects);
     return objects;
   } catch (error) {

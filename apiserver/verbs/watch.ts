@@ -1,4 +1,5 @@
 import { ApiError } from '../../resources/meta/api-error.ts';
+import { storedIn } from '../../resources/meta/define-kind.ts';
 import { encodeJson } from '../../resources/meta/json.ts';
 import { apiVersionOf, resourceId } from '../../resources/meta/resource-id.ts';
 import { keyRange } from '../cache/key-range.ts';
@@ -7,6 +8,7 @@ import type { StoredObject } from '../cache/stored-object.ts';
 import { viewOf } from '../registry/versions.ts';
 import { booleanOption, integerOption, invalidOption, resourceVersionOption } from '../requests/options.ts';
 import type { ServerResponse } from '../requests/server-request.ts';
+import { isDamaged } from '../sealing/damage.ts';
 import { BoundedQueue } from './bounded-queue.ts';
 import { EventEncoder, type EventType } from './event-encoder.ts';
 import { reach } from './reach.ts';
@@ -95,7 +97,7 @@ class Watcher {
     this.#context = context;
     this.#selection = selection;
     this.#encoder = encoder;
-    this.#cache = context.parts.cache.resource(resourceId(context.served.kind));
+    this.#cache = context.parts.cache.resource(resourceId(storedIn(context.served.kind)));
     this.#bookmarks = booleanOption(context.request.query, 'allowWatchBookmarks');
     this.#queue = new BoundedQueue(QUEUE_BYTES, () => {
       for (const release of this.#release.splice(0)) release();
@@ -158,6 +160,8 @@ class Watcher {
   }
 
   #selects(stored: StoredObject): boolean {
+    // What cannot be read is told of by lists; there is nothing to say of it here.
+    if (isDamaged(stored.object)) return false;
     const { object } = viewOf(this.#context.served.kind, stored);
     return inNamespace(object, this.#context.target.namespace) && this.#selection.matches(object);
   }

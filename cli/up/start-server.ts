@@ -2,6 +2,8 @@ import { hostname } from 'node:os';
 import { listen } from '../../apiserver/listen.ts';
 import { tokenIn, writeAdminKubeconfig } from '../../apiserver/pki/admin-kubeconfig.ts';
 import { openPki, type Pki } from '../../apiserver/pki/pki-files.ts';
+import { BadKeyFileError, SEALING_KEY_FILE } from '../../apiserver/pki/sealing-keys.ts';
+import { MissingKeyError } from '../../apiserver/sealing/missing-key-error.ts';
 import { type ApiServer, startApiServer } from '../../apiserver/server.ts';
 import { SqliteStore } from '../../apiserver/store/sqlite/store.ts';
 import { StoreError } from '../../apiserver/store/store.ts';
@@ -51,6 +53,7 @@ export async function startServer(deps: ServerDeps, held: AsyncDisposableStack):
         store,
         operatorTokenHash: hash,
         serviceAccountKey,
+        sealingKeys: pki.sealingKeys(),
         name,
         clock,
         ids,
@@ -85,6 +88,10 @@ function keepRenewing(renew: () => Promise<void>, { clock, log }: ServerDeps, he
 }
 
 function serverFailure(error: unknown, port: number, home: Home): unknown {
+  if (error instanceof MissingKeyError || error instanceof BadKeyFileError) {
+    const hint = `put back the ${SEALING_KEY_FILE} that belongs to this home into ${home.pki}`;
+    return new Failure(error.message, { hint, cause: error });
+  }
   if (error instanceof StoreError) return new Failure(error.message, { cause: error });
   const { code, syscall } = (error ?? {}) as NodeJS.ErrnoException;
   if (code === 'EADDRINUSE') {

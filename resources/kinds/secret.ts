@@ -25,6 +25,7 @@ export const Secret = defineKind<Secret>({
   generations: false,
   origin: 'core',
   struct: true,
+  sealed: true,
   schema: {
     type: 'object',
     description: 'Values that not everybody may read, such as passwords and keys.',

@@ -101,11 +101,15 @@ export interface Kind<T extends KubeObject = KubeObject> extends ResourceRef {
    */
   readonly struct: boolean;
   /** How names must look. */
-  readonly nameRule: 'subdomain' | 'label';
+  readonly nameRule: 'subdomain' | 'label' | 'segment';
   /** What of metadata the schema restricts further: `name` and `generateName` only. */
   readonly metadata?: Schema;
+  /** Whose objects these are, shown otherwise. */
+  readonly view?: KindView;
   /** The version objects are kept in, where it is not this one. */
   readonly storage?: StorageVersion;
+  /** Whether the store holds its objects encrypted. */
+  readonly sealed: boolean;
   /** Objects of this kind are forgotten this long after their last write, in milliseconds. */
   readonly expiresAfterMs?: number;
   /** Steps this kind adds to a write. */
@@ -116,6 +120,20 @@ export interface Kind<T extends KubeObject = KubeObject> extends ResourceRef {
 export interface StorageVersion {
   readonly version: string;
   readonly schema: Schema;
+}
+
+/** A kind that shows the objects of another. */
+export interface KindView {
+  readonly of: ResourceRef;
+  /** An object as this kind shows it. */
+  show(object: KubeObject): KubeObject;
+  /** The same back as it is kept. */
+  keep(object: KubeObject): KubeObject;
+}
+
+/** The resource under which the objects of a kind are kept. */
+export function storedIn<T extends KubeObject>(kind: Kind<T>): ResourceRef {
+  return kind.view?.of ?? kind;
 }
 
 /** What a kind declares beyond its schema. All pure. */
@@ -176,6 +194,8 @@ export interface KindDeclaration<T extends KubeObject> {
   readonly nameRule?: Kind['nameRule'];
   readonly metadata?: Schema;
   readonly storage?: StorageVersion;
+  readonly view?: KindView;
+  readonly sealed?: boolean;
   readonly expiresAfterMs?: number;
   readonly rules?: KindRules<T>;
 }
@@ -198,6 +218,7 @@ export function defineKind<T extends KubeObject>(declared: KindDeclaration<T>): 
     ageColumn: declared.origin !== 'user',
     nameColumn: true,
     struct: false,
+    sealed: false,
     selectableFields: [],
     selectablePaths: {},
     nameRule: 'subdomain' as const,

@@ -15,6 +15,9 @@ import type { Kind } from '../../resources/meta/define-kind.ts';
 
 export const OPERATOR_TOKEN = 'operator-token-of-the-tests';
 
+/** What test servers seal Secrets with. */
+export const SEALING_KEY = '5e'.repeat(32);
+
 export interface TestServer extends AsyncDisposable {
   readonly server: ApiServer;
   readonly store: Store;
@@ -39,6 +42,7 @@ export async function startTestServer(
   const server = await startApiServer({
     store,
     operatorTokenHash: tokenHash(OPERATOR_TOKEN),
+    sealingKeys: [SEALING_KEY],
     name: 'test',
     clock: options.clock ?? systemClock,
     ids: systemIds,

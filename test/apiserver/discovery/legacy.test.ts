@@ -72,7 +72,16 @@ describe('legacy discovery', () => {
     assert.equal(core?.groupVersion, 'v1');
     assert.deepEqual(
       core?.resources.map((r) => r.name),
-      ['namespaces', 'namespaces/status', 'namespaces/finalize', 'configmaps', 'secrets', 'serviceaccounts', 'serviceaccounts/token', 'events'],
+      [
+        'namespaces',
+        'namespaces/status',
+        'namespaces/finalize',
+        'configmaps',
+        'secrets',
+        'serviceaccounts',
+        'serviceaccounts/token',
+        'events',
+      ],
     );
     assert.deepEqual(core?.resources[2]?.verbs, ['update']);
     const token = core?.resources.find((r) => r.name === 'serviceaccounts/token');
