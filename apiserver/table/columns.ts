@@ -49,13 +49,21 @@ function compile(column: Column, origin: Kind['origin']): CompiledColumn {
     name: column.name,
     type: column.type,
     format: column.format ?? '',
-    description: column.description ?? `The value at ${column.jsonPath}.`,
+    description: column.description || `What stands in the object at the path ${column.jsonPath}.`,
     priority: column.priority ?? 0,
   };
   // A Kubernetes server leaves the cell empty where a custom kind has no value, and names the unknown date of its own kinds.
   const missing: Cell = origin === 'core' && column.type === 'date' ? '<unknown>' : null;
   if (path === undefined) return { definition, cell: () => missing };
-  return { definition, cell: (object, nowMs) => cellOf(column.type, valuesAt(path, object)[0], nowMs) ?? missing };
+  return {
+    definition,
+    cell: (object, nowMs) => {
+      const [value] = valuesAt(path, object);
+      // Text is what a template would print, which has words for null.
+      if (value === null && column.type === 'string') return '<no value>';
+      return cellOf(column.type, value, nowMs) ?? missing;
+    },
+  };
 }
 
 /** What a column of a type shows of a value; nothing for a value of another type. */
@@ -95,6 +103,7 @@ function encoded(value: unknown): string {
 const RFC3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/;
 
 function ageOf(instant: string, nowMs: number): string {
+  if (instant === '' || instant === 'null') return '<unknown>';
   const then = RFC3339.test(instant) ? Date.parse(instant) : Number.NaN;
   return Number.isNaN(then) ? '<invalid>' : humanDuration(nowMs - then);
 }

@@ -1,6 +1,7 @@
 import { ApiError } from '../../resources/meta/api-error.ts';
+import { encodeJson } from '../../resources/meta/json.ts';
 import { isObject, type JsonObject, type KubeObject } from '../../resources/meta/object.ts';
-import type { FieldValidation } from '../admission/field-validation.ts';
+import { goQuote } from '../admission/go-format.ts';
 import { applyJsonPatch, decodeJsonPatch } from '../patch/json-patch.ts';
 import { applyMergePatch } from '../patch/merge-patch.ts';
 import { applyStrategicMergePatch } from '../patch/strategic-merge-patch.ts';
@@ -37,12 +38,9 @@ export async function patch(context: VerbContext): Promise<ServerResponse> {
   const warnings: string[] = [];
   return writeOver(context, frame, dryRun, warnings, (before) => {
     const patched = checkedType(apply.to(before), kind);
-    const { object, warnings: found } = knownFields(
-      kind,
-      patched,
-      apply.duplicates,
-      directive satisfies FieldValidation,
-    );
+    const told = directive === 'Strict' ? 'Warn' : directive;
+    const { object, warnings: found } = knownFields(kind, patched, apply.duplicates, told);
+    if (directive === 'Strict' && found.length > 0) throw notStrict(patched, found);
     warnings.splice(0, warnings.length, ...found);
     checkNames(object.metadata, nameOf(context), target.namespace);
     const version = object.metadata.resourceVersion;
@@ -50,6 +48,13 @@ export async function patch(context: VerbContext): Promise<ServerResponse> {
       checkVersion(context, before, version);
     return object;
   });
+}
+
+/** What a patch brings that no schema knows, or twice, is told of the patched object; a real server names no kind here. */
+function notStrict(patched: JsonObject, found: readonly string[]): ApiError {
+  const message = `Invalid value: ${goQuote(encodeJson(patched))}: strict decoding error: ${found.join(', ')}`;
+  const causes = [{ reason: 'FieldValueInvalid', message, field: 'patch' }];
+  return new ApiError('Invalid', ` "" is invalid: patch: ${message}`, { details: { causes } });
 }
 
 interface ReadyPatch {

@@ -5,12 +5,12 @@ import { applyMergePatch } from '../patch/merge-patch.ts';
 import { commit, type WritePlan } from '../registry/commit.ts';
 import { contentType, unsupportedMediaType } from '../requests/media-type.ts';
 import { dryRunOption, fieldManagerOption } from '../requests/options.ts';
-import { json } from '../requests/respond.ts';
 import type { ServerResponse } from '../requests/server-request.ts';
 import { replicasOf, scaleOf, withReplicas } from '../table/scale.ts';
 import { applyScale } from './apply-scale.ts';
 import { readAnyBody, readJsonBody } from './body.ts';
 import { frameOf, nextObject } from './next-object.ts';
+import { oneScale } from './represent-scale.ts';
 import { checkVersion, planOver, standing } from './update.ts';
 import type { VerbContext } from './verb-context.ts';
 
@@ -42,7 +42,7 @@ export async function writeScale(context: VerbContext): Promise<ServerResponse> 
   };
   const written = await commit(parts, plan, { dryRun, signal: request.signal });
   if (written === undefined) throw new Error('a scale ended in a removal');
-  return json(200, scaleOf(written as KubeObject, mapping));
+  return oneScale(200, context, written as KubeObject, mapping);
 }
 
 async function readWish({ request }: VerbContext): Promise<(scale: JsonObject) => JsonObject> {
