@@ -13,6 +13,7 @@ import type { ServerVersion } from './discovery/version.ts';
 import { openAPIv2 } from './openapi/v2.ts';
 import { type EncodedDocument, openAPIDocuments, openAPIIndex } from './openapi/v3.ts';
 import type { Registry } from './registry/registry.ts';
+import { negotiate } from './requests/media-type.ts';
 import { json, text } from './requests/respond.ts';
 import type { ServerRequest, ServerResponse } from './requests/server-request.ts';
 
@@ -64,6 +65,11 @@ export class Documents {
       default:
         return undefined;
     }
+  }
+
+  /** Throws `NotAcceptable` when a document of JSON is asked for in another form. Discovery has forms of its own. */
+  checkAccept(request: ServerRequest): void {
+    if (aggregatedAsked(request) === undefined) negotiate(request.headers.accept);
   }
 
   #paths(): string[] {
@@ -178,5 +184,5 @@ export function nothingHere(): ServerResponse {
 
 /** 404 for a resource that is not served, as a Status. */
 export function noSuchResource(): ApiError {
-  return new ApiError('NotFound', 'the server could not find the requested resource');
+  return new ApiError('NotFound', 'the server could not find the requested resource', { details: {} });
 }

@@ -24,6 +24,7 @@ export function compileSchemaCheck(schema: Schema): (value: JsonObject) => Cause
   addFormats.default(ajv, ['date-time']);
   for (const name of STRING_FORMATS)
     ajv.addFormat(name, { type: 'string', validate: (text: string) => isFormat(name, text) });
+  ajv.addKeyword({ keyword: INT64, type: 'number', validate: (_: true, value: number) => Math.abs(value) < 2 ** 63 });
   const validate = ajv.compile(jsonSchema(schema));
   return (value) => {
     // BigInts are integers to us and nothing to ajv; messages show the original value.
@@ -41,6 +42,7 @@ function jsonSchema(schema: Schema): Record<string, unknown> {
   const types = intOrString ? ['integer', 'string'] : schema.type === undefined ? [] : [schema.type];
   const out: Record<string, unknown> = {};
   if (types.length > 0) out.type = schema.nullable === true ? [...types, 'null'] : types;
+  if (types.includes('integer') && !types.includes('number')) out[INT64] = true;
   for (const key of COPIED) if (schema[key] !== undefined) out[key] = schema[key];
   if (schema.format !== undefined && ENFORCED_FORMATS.has(schema.format)) out.format = schema.format;
   if (schema.minimum !== undefined)
@@ -81,9 +83,14 @@ const EMBEDDED: Readonly<Record<string, Schema>> = {
   metadata: { type: 'object' },
 };
 
+/** The largest double below 2^63: a BigInt is an integer of 64 bits, and stays one when it is rounded. */
+const LARGEST = 2 ** 63 - 1024;
+/** What is beyond 64 bits is a number, and no integer. */
+const INT64 = 'x-int64';
+
 /** The value itself when it holds no BigInt. */
 function withPlainNumbers(value: unknown): unknown {
-  if (typeof value === 'bigint') return Number(value);
+  if (typeof value === 'bigint') return Math.max(-LARGEST, Math.min(LARGEST, Number(value)));
   if (Array.isArray(value)) {
     const plain = value.map(withPlainNumbers);
     return plain.every((item, i) => item === value[i]) ? value : plain;
@@ -126,6 +133,8 @@ function translate(error: ErrorObject, root: JsonObject): Cause[] {
   switch (error.keyword) {
     case 'type':
       return [wrongType(path, value, typesOf(error).join(','))];
+    case INT64:
+      return [wrongType(path, value, 'integer')];
     case 'required':
       return [requiredValue(childPath(path, String(error.params.missingProperty)))];
     case 'enum':

@@ -25,7 +25,8 @@ export function text(status: number, body: string): ServerResponse {
 /** A failure as its Status. */
 export function failure(error: ApiError): ServerResponse {
   const seconds = error.details?.retryAfterSeconds;
-  return json(error.code, error.toStatus(), seconds === undefined ? {} : { 'retry-after': String(seconds) });
+  const wait = seconds === undefined ? {} : { 'retry-after': String(seconds) };
+  return json(error.code, error.toStatus(), { ...wait, ...warningHeaders(error.warnings) });
 }
 
 // Characters no header may hold.

@@ -37,6 +37,8 @@ export interface ServerResponse {
   readonly headers: Readonly<Record<string, string | readonly string[]>>;
   /** One piece, or pieces as they come (a watch, a large list). */
   readonly body: Uint8Array | AsyncIterable<Uint8Array>;
+  /** The body goes on as things happen: it is neither held back nor compressed. */
+  readonly live?: true;
 }
 
 /** The app: everything behind the listener, without a socket. */

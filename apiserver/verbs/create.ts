@@ -1,5 +1,5 @@
 import { DEFINITIONS } from '../../resources/guards/refs.ts';
-import { ApiError, alreadyExists, forbidden, notAllowed, notFound } from '../../resources/meta/api-error.ts';
+import { ApiError, alreadyExists, forbidden, notFound } from '../../resources/meta/api-error.ts';
 import { storedIn } from '../../resources/meta/define-kind.ts';
 import type { JsonObject } from '../../resources/meta/object.ts';
 import type { Managers } from '../apply/managed-fields.ts';
@@ -25,9 +25,6 @@ export async function create(context: VerbContext): Promise<ServerResponse> {
   const { parts, request, served, target } = context;
   const { kind } = served;
   const { query } = request;
-  if (kind.namespaced && target.namespace === undefined) {
-    throw notAllowed();
-  }
   const { dryRun, manager, directive } = writeOptions(query, 'CreateOptions');
   const frame = frameOf(context, manager);
   const sent = await readObject(request, kind);

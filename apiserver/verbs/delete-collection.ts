@@ -1,4 +1,4 @@
-import { ApiError, notAllowed } from '../../resources/meta/api-error.ts';
+import { ApiError } from '../../resources/meta/api-error.ts';
 import type { StoredObject } from '../cache/stored-object.ts';
 import type { ServerResponse } from '../requests/server-request.ts';
 import { remove } from './delete.ts';
@@ -9,14 +9,12 @@ import type { VerbContext } from './verb-context.ts';
 
 /** DELETE of a collection: every object that a list with the same query would answer, one by one. Answers the list of them as they were. */
 export async function deleteCollection(context: VerbContext): Promise<ServerResponse> {
-  const { parts, request, served, target } = context;
+  const { parts, request, served } = context;
   const wish = await readWish(request);
-  // As on a real server: a namespaced kind is emptied one namespace at a time.
-  if (served.kind.namespaced && target.namespace === undefined) throw notAllowed();
   const { items, meta } = await pageOf(context);
   for (const item of items) await removeIfThere(context, item, wish);
   return manyObjects(served.kind, items, meta, {
-    representation: 'Object',
+    representation: context.representation,
     query: request.query,
     nowMs: parts.clock.now(),
   });

@@ -19,7 +19,7 @@ export async function deleteOne(context: VerbContext): Promise<ServerResponse> {
   const { object, removed } = await remove(context, wish);
   if (!removed) {
     return oneObject(200, served.kind, object, {
-      representation: 'Object',
+      representation: context.representation,
       query: request.query,
       nowMs: parts.clock.now(),
     });

@@ -4,12 +4,11 @@ import { resourceId } from '../../resources/meta/resource-id.ts';
 import { authorizeObject } from '../auth/authorize.ts';
 import { viewOf } from '../registry/versions.ts';
 import { resourceVersionOption } from '../requests/options.ts';
-import { json } from '../requests/respond.ts';
 import type { ServerResponse } from '../requests/server-request.ts';
 import { assertReadable } from '../sealing/damage.ts';
-import { scaleOf } from '../table/scale.ts';
 import { reach } from './reach.ts';
 import { oneObject } from './represent.ts';
+import { oneScale } from './represent-scale.ts';
 import { keyOf, nameOf, type VerbContext } from './verb-context.ts';
 
 /** GET of one object, or of its status or scale. */
@@ -24,7 +23,7 @@ export async function get(context: VerbContext): Promise<ServerResponse> {
   if (target.subresource === 'scale') {
     if (served.kind.scale === undefined)
       throw new ApiError('NotFound', 'the server could not find the requested resource');
-    return json(200, scaleOf(stored.object, served.kind.scale));
+    return oneScale(200, context, stored.object, served.kind.scale);
   }
   return oneObject(200, served.kind, stored.object, {
     representation: context.representation,

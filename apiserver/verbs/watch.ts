@@ -6,7 +6,8 @@ import { keyRange } from '../cache/key-range.ts';
 import { type CacheEvent, leftBehind, type ResourceCache } from '../cache/resource-cache.ts';
 import type { StoredObject } from '../cache/stored-object.ts';
 import { viewOf } from '../registry/versions.ts';
-import { booleanOption, integerOption, invalidOption, resourceVersionOption } from '../requests/options.ts';
+import { checkListOptions } from '../requests/list-options.ts';
+import { booleanOption, integerOption, resourceVersionOption } from '../requests/options.ts';
 import type { ServerResponse } from '../requests/server-request.ts';
 import { isDamaged } from '../sealing/damage.ts';
 import { BoundedQueue } from './bounded-queue.ts';
@@ -31,6 +32,7 @@ export async function watch(context: VerbContext): Promise<ServerResponse> {
   const { parts, request, served } = context;
   const { query } = request;
   const selection = selectionOf(served.kind, query);
+  checkListOptions(query, true);
   const initial = initialOf(query);
   const timeoutMs = timeoutOf(query, parts.random);
   const version = resourceVersionOption(query.get('resourceVersion'));
@@ -44,6 +46,7 @@ export async function watch(context: VerbContext): Promise<ServerResponse> {
     status: 200,
     headers: { 'content-type': 'application/json', 'cache-control': 'no-cache, private' },
     body: watcher.body(),
+    live: true,
   };
 }
 
@@ -54,16 +57,9 @@ interface Initial {
   readonly mark: boolean;
 }
 
-/** `sendInitialEvents` (a streaming list) and what must stand beside it. */
+/** `sendInitialEvents`: a streaming list. */
 function initialOf(query: URLSearchParams): Initial {
-  const match = query.get('resourceVersionMatch') ?? '';
-  const refuse = (message: string) =>
-    invalidOption('ListOptions', 'resourceVersionMatch', 'FieldValueForbidden', `Forbidden: ${message}`);
-  if (!query.has('sendInitialEvents')) {
-    if (match === '') return { replay: undefined, mark: false };
-    throw refuse('resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided');
-  }
-  if (match !== 'NotOlderThan') throw refuse('sendInitialEvents requires setting resourceVersionMatch to NotOlderThan');
+  if (!query.has('sendInitialEvents')) return { replay: undefined, mark: false };
   const replay = booleanOption(query, 'sendInitialEvents');
   return { replay, mark: replay && booleanOption(query, 'allowWatchBookmarks') };
 }
@@ -204,7 +200,6 @@ class Watcher {
       apiVersion: apiVersionOf(kind),
       metadata: {
         resourceVersion: String(this.#context.parts.cache.revision),
-        creationTimestamp: null,
         ...(annotations === undefined ? {} : { annotations }),
       },
     });
