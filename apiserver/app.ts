@@ -62,10 +62,7 @@ function isAnonymous(segments: readonly string[]): boolean {
 
 function document(documents: Documents, request: ServerRequest, segments: readonly string[]): ServerResponse {
   if (request.method !== 'GET' && request.method !== 'HEAD') throw notAllowed();
-  const answer = documents.answer(request, segments);
-  if (answer !== undefined) return answer;
-  if (segments[0] === 'apis' || segments[0] === 'api') throw noSuchResource();
-  return nothingHere();
+  return documents.answer(request, segments) ?? nothingHere();
 }
 
 async function resource(

@@ -19,7 +19,7 @@ export function kindSchemas(kind: Kind): Record<string, OpenSchema> {
 }
 
 function objectSchema(kind: Kind): OpenSchema {
-  const { properties, ...rest } = opened(publishedSchema(kind.schema));
+  const { properties, ...rest } = opened(publishedSchema(kind.schema), kind.origin !== 'core');
   return {
     ...rest,
     type: 'object',
@@ -46,11 +46,14 @@ function listSchema(kind: Kind): OpenSchema {
   };
 }
 
-/** A schema with whole objects inside it given the fields that every object has. */
-function opened(schema: Schema): OpenSchema {
-  const { properties, items, additionalProperties, ...rest } = schema;
+/**
+ * A schema with whole objects inside it given the fields that every object has. Kubernetes does not publish which fields of its own kinds
+ * may be null (`nullable` false).
+ */
+function opened(schema: Schema, nullable: boolean): OpenSchema {
+  const { properties, items, additionalProperties, nullable: marked, ...rest } = schema;
   const embedded = schema['x-kubernetes-embedded-resource'] === true;
-  const own = Object.entries(properties ?? {}).map(([name, child]) => [name, opened(child)] as const);
+  const own = Object.entries(properties ?? {}).map(([name, child]) => [name, opened(child, nullable)] as const);
   const fields: Record<string, OpenSchema> = {
     ...(embedded ? TYPE_FIELDS : {}),
     ...Object.fromEntries(own),
@@ -58,13 +61,14 @@ function opened(schema: Schema): OpenSchema {
   };
   return {
     ...rest,
+    ...(nullable && marked !== undefined ? { nullable: marked } : {}),
     ...(properties === undefined && !embedded ? {} : { properties: fields }),
-    ...(items === undefined ? {} : { items: opened(items) }),
+    ...(items === undefined ? {} : { items: opened(items, nullable) }),
     ...(additionalProperties === undefined
       ? {}
       : {
           additionalProperties:
-            typeof additionalProperties === 'object' ? opened(additionalProperties) : additionalProperties,
+            typeof additionalProperties === 'object' ? opened(additionalProperties, nullable) : additionalProperties,
         }),
   };
 }

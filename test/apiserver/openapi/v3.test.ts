@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict';
 import type { OpenAPIDocument, Operation } from '../../../apiserver/openapi/document.ts';
-import { openAPIDocument, openAPIDocuments, openAPIIndex } from '../../../apiserver/openapi/v3.ts';
+import { OpenAPIDocuments } from '../../../apiserver/openapi/openapi-documents.ts';
+import { openAPIDocument, openAPIIndex } from '../../../apiserver/openapi/v3.ts';
 import { BUILT_IN_KINDS } from '../../../resources/kinds.ts';
-import { defineKind } from '../../../resources/meta/define-kind.ts';
+import { defineKind, type Kind } from '../../../resources/meta/define-kind.ts';
 import { isObject } from '../../../resources/meta/object.ts';
 import { GADGET, WIDGET } from '../../builders/widget.ts';
 
 const KINDS = [...BUILT_IN_KINDS, WIDGET, GADGET];
+const served = (kinds: readonly Kind[]) => new OpenAPIDocuments({ kinds: () => kinds, version: 1 });
 const groupOf = (group: string) => openAPIDocument(KINDS.filter((kind) => kind.group === group));
 const demo = groupOf('demo.example.com');
 const ours = groupOf('coppice.dev');
@@ -34,7 +36,7 @@ const schema = (document: OpenAPIDocument, name: string) => document.components.
 
 describe('the OpenAPI v3 documents', () => {
   it('are one a group and version, indexed by a hash of their bytes', () => {
-    const documents = openAPIDocuments(KINDS);
+    const documents = served(KINDS).v3();
     assert.deepEqual(
       [...documents.keys()],
       [
@@ -48,7 +50,7 @@ describe('the OpenAPI v3 documents', () => {
     const { paths } = openAPIIndex(documents);
     const hash = documents.get('api/v1')?.hash;
     assert.deepEqual(paths['api/v1'], { serverRelativeURL: `/openapi/v3/api/v1?hash=${hash}` });
-    const changed = openAPIDocuments([...BUILT_IN_KINDS, WIDGET]);
+    const changed = served([...BUILT_IN_KINDS, WIDGET]).v3();
     assert.equal(changed.get('api/v1')?.hash, hash);
     assert.notEqual(changed.get('apis/demo.example.com/v1')?.hash, documents.get('apis/demo.example.com/v1')?.hash);
   });
@@ -86,9 +88,10 @@ describe('the OpenAPI v3 documents', () => {
         ([, o]) => o['x-kubernetes-action'] === 'patch' && o['x-kubernetes-group-version-kind']?.kind === kind.kind,
       );
       assert.ok(patches.length > 0, kind.kind);
+      const force = kind.origin === 'user' ? [] : ['force'];
       for (const [path, patch] of patches) {
         const names = patch.parameters?.filter((p) => p.in === 'query').map((p) => p.name);
-        assert.deepEqual(names, ['dryRun', 'fieldManager', 'fieldValidation', 'force'], path);
+        assert.deepEqual(names, ['dryRun', 'fieldManager', 'fieldValidation', ...force], path);
       }
     }
   });
@@ -115,7 +118,6 @@ describe('the OpenAPI v3 documents', () => {
         o['x-kubernetes-group-version-kind']?.kind,
       ]),
       [
-        [`get ${base}/`, undefined, undefined],
         [`get ${base}/widgets`, 'list', 'Widget'],
         [`get ${base}/namespaces/{namespace}/widgets`, 'list', 'Widget'],
         [`post ${base}/namespaces/{namespace}/widgets`, 'post', 'Widget'],
@@ -139,6 +141,7 @@ describe('the OpenAPI v3 documents', () => {
         [`delete ${base}/gadgets/{name}`, 'delete', 'Gadget'],
       ],
     );
+    assert.ok(core.paths['/api/v1/']?.get);
     assert.ok(core.paths['/api/v1/namespaces/{name}/finalize']?.put);
     const exec = ours.paths['/apis/coppice.dev/v1/namespaces/{namespace}/vms/{name}/exec'];
     assert.equal(exec?.post?.['x-kubernetes-action'], 'connect');
