@@ -1,6 +1,7 @@
 import type { Kind } from '../../resources/meta/define-kind.ts';
 import { publishedSchema } from '../../resources/meta/published-schema.ts';
 import type { Schema } from '../../resources/meta/schema.ts';
+import { LIST_RULES } from '../patch/strategic-merge-patch.ts';
 import type { OpenSchema } from './document.ts';
 import { TYPE_FIELDS } from './meta-schemas.ts';
 import { META_PREFIX, refTo, schemaName } from './schema-name.ts';
@@ -19,7 +20,10 @@ export function kindSchemas(kind: Kind): Record<string, OpenSchema> {
 }
 
 function objectSchema(kind: Kind): OpenSchema {
-  const { properties, ...rest } = opened(publishedSchema(kind.schema), kind.origin !== 'core');
+  const core = kind.origin === 'core';
+  const { properties, ...rest } = core
+    ? marked(opened(publishedSchema(kind.schema), false))
+    : opened(publishedSchema(kind.schema), true);
   return {
     ...rest,
     type: 'object',
@@ -70,5 +74,19 @@ function opened(schema: Schema, nullable: boolean): OpenSchema {
           additionalProperties:
             typeof additionalProperties === 'object' ? opened(additionalProperties, nullable) : additionalProperties,
         }),
+  };
+}
+
+/** How strategic merge patches treat lists: only Kubernetes' own kinds are patched so, and only clients need it said in a schema. */
+function marked(schema: OpenSchema, path = ''): OpenSchema {
+  const rule = LIST_RULES[path];
+  const properties = Object.entries(schema.properties ?? {}).map(
+    ([name, child]) => [name, marked(child, path === '' ? name : `${path}.${name}`)] as const,
+  );
+  return {
+    ...schema,
+    ...(schema.properties === undefined ? {} : { properties: Object.fromEntries(properties) }),
+    ...(rule === undefined ? {} : { 'x-kubernetes-patch-strategy': 'merge' }),
+    ...(rule === undefined || rule === 'values' ? {} : { 'x-kubernetes-patch-merge-key': rule.by }),
   };
 }

@@ -174,6 +174,24 @@ describe('the OpenAPI v3 documents', () => {
     }
   });
 
+  it("say of Kubernetes' own kinds how a strategic merge patch treats their lists, and not which fields may be null", () => {
+    const secrets = { type: 'array', items: { type: 'object' } } as const;
+    const fields = { secrets, other: secrets, when: { type: 'string', nullable: true } } as const;
+    const kinds = (['core', 'user'] as const).map((origin) =>
+      defineKind({ ...GADGET, group: '', origin, schema: { type: 'object', properties: fields } }),
+    );
+    const [own, users] = kinds.map((kind) => Object.values(openAPIDocument([kind]).components.schemas));
+    const found = (schemas: typeof own) => schemas?.find((one) => one.properties?.secrets)?.properties;
+    assert.deepEqual(
+      [found(own)?.secrets?.['x-kubernetes-patch-strategy'], found(own)?.secrets?.['x-kubernetes-patch-merge-key']],
+      ['merge', 'name'],
+    );
+    assert.deepEqual(found(own)?.other, secrets);
+    assert.deepEqual(found(own)?.when, { type: 'string' });
+    assert.deepEqual(found(users)?.secrets, secrets);
+    assert.equal(found(users)?.when?.nullable, true);
+  });
+
   it('make metadata a reference, whatever the schema of a kind says of it', () => {
     const name = defineKind({
       ...GADGET,
