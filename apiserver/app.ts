@@ -97,10 +97,7 @@ function document(
   if (request.method !== 'GET' && (negotiated || request.method !== 'HEAD')) throw notAllowed();
   if (negotiated) documents.checkAccept(request);
   if (HEALTH.has(root) && request.path.endsWith('/')) return nothingHere();
-  const answer = documents.answer(request, segments);
-  if (answer !== undefined) return answer;
-  if (root === 'api') throw noSuchResource();
-  return nothingHere();
+  return documents.answer(request, segments) ?? nothingHere();
 }
 
 async function resource(

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { Kind } from '../../resources/meta/define-kind.ts';
 
 /** In the order a Kubernetes server lists them for custom kinds; tables that print verbs show it. */
@@ -32,4 +33,14 @@ export function subresourcesOf(kind: Kind): readonly Subresource[] {
     })),
     ...kind.streams.map(({ name }) => ({ name, responseKind: own, verbs: ['create', 'get'] })),
   ];
+}
+
+/**
+ * Changes when objects of a kind are kept in another version: clients that migrate stored objects look for it. The hash is made as
+ * Kubernetes makes it, so that it is the same here and there.
+ */
+export function storageVersionHash(kind: Kind): string {
+  const { version } = kind.storage ?? kind;
+  const name = `${kind.group}/${version}/${kind.kind}`;
+  return createHash('sha256').update(name).digest().subarray(0, 8).toString('base64');
 }

@@ -1,8 +1,5 @@
 import type { Kind, Verb } from '../../resources/meta/define-kind.ts';
-import { encodeJson } from '../../resources/meta/json.ts';
 import { apiVersionOf } from '../../resources/meta/resource-id.ts';
-import { contentHash } from '../discovery/content-hash.ts';
-import { groupsOf } from '../discovery/groups.ts';
 import { GIT_VERSION } from '../discovery/version.ts';
 import type { Method, OpenAPIDocument, OpenSchema, Operation, PathItem } from './document.ts';
 import { kindSchemas, requestSchema } from './kind-schema.ts';
@@ -14,24 +11,6 @@ import { META_PREFIX, refTo } from './schema-name.ts';
 /** `/openapi/v3`. */
 export interface OpenAPIIndex {
   readonly paths: Readonly<Record<string, { readonly serverRelativeURL: string }>>;
-}
-
-/** A document as it is served: its bytes as text, and their hash. */
-export interface EncodedDocument {
-  readonly text: string;
-  readonly hash: string;
-}
-
-/** Every document of some kinds, encoded, by its path below `/openapi/v3/`: `api/v1`, `apis/coppice.dev/v1`. */
-export function openAPIDocuments(kinds: readonly Kind[]): ReadonlyMap<string, EncodedDocument> {
-  const documents = new Map<string, EncodedDocument>();
-  for (const { versions } of groupsOf(kinds)) {
-    for (const { group, version, kinds: those } of versions) {
-      const text = encodeJson(openAPIDocument(those));
-      documents.set(rootOf({ group, version }).slice(1), { text, hash: contentHash(text) });
-    }
-  }
-  return documents;
 }
 
 /** The index of documents. An address holds the hash, so that clients may keep what they fetched for ever. */
@@ -48,7 +27,9 @@ export function openAPIDocument(kinds: readonly Kind[]): OpenAPIDocument {
   const first = kinds[0];
   if (first === undefined) throw new Error('a document describes at least one kind');
   const schemas: Record<string, OpenSchema> = { ...META_SCHEMAS };
-  let paths: Record<string, PathItem> = { [`${rootOf(first)}/`]: resourcesPath(first) };
+  // Where all kinds are users' own, Kubernetes has no path for their list.
+  const listed = kinds.some(({ origin }) => origin !== 'user');
+  let paths: Record<string, PathItem> = listed ? { [`${rootOf(first)}/`]: resourcesPath(first) } : {};
   for (const kind of kinds) {
     Object.assign(schemas, kindSchemas(kind), kind.scale === undefined ? {} : SCALE);
     for (const { request } of kind.actions) Object.assign(schemas, requestSchema(request));
@@ -62,7 +43,8 @@ export function openAPIDocument(kinds: readonly Kind[]): OpenAPIDocument {
   };
 }
 
-const rootOf = (of: { readonly group: string; readonly version: string }): string =>
+/** `/api/v1`, `/apis/coppice.dev/v1`. */
+export const rootOf = (of: { readonly group: string; readonly version: string }): string =>
   of.group === '' ? `/api/${of.version}` : `/apis/${apiVersionOf(of)}`;
 
 function resourcesPath(of: { readonly group: string; readonly version: string }): PathItem {

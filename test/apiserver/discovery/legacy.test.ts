@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { apiGroup, apiGroupList, apiResourceList, apiVersions } from '../../../apiserver/discovery/legacy.ts';
 import { BUILT_IN_KINDS } from '../../../resources/kinds.ts';
+import { defineKind, type Kind } from '../../../resources/meta/define-kind.ts';
 import { GADGET, WIDGET } from '../../builders/widget.ts';
 
 const KINDS = [...BUILT_IN_KINDS, WIDGET, GADGET];
@@ -18,6 +19,19 @@ describe('legacy discovery', () => {
         ['gadgets', 'Gadget', false, all],
       ],
     );
+  });
+
+  it('has the hashes of storage versions that Kubernetes has, of what is stored', () => {
+    const hashes = apiResourceList(KINDS, '', 'v1')?.resources.map((row) => [row.name, row.storageVersionHash]);
+    assert.deepEqual(hashes?.slice(0, 2), [
+      ['namespaces', 'Q3oi5N2YM8M='],
+      ['namespaces/status', undefined],
+    ]);
+    const asked = defineKind({ ...GADGET, verbs: ['create'] });
+    assert.equal(apiResourceList([asked], 'demo.example.com', 'v1')?.resources[0]?.storageVersionHash, undefined);
+    const kept = defineKind({ ...GADGET, version: 'v2', storage: { version: 'v1', schema: GADGET.schema } });
+    const hashOf = (kind: Kind) => apiResourceList([kind], kind.group, kind.version)?.resources[0]?.storageVersionHash;
+    assert.equal(hashOf(kept), hashOf(GADGET));
   });
 
   it('names a main resource in the singular, with short names and categories, and a subresource not at all', () => {

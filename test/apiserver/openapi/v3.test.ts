@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict';
 import type { OpenAPIDocument, Operation } from '../../../apiserver/openapi/document.ts';
-import { openAPIDocument, openAPIDocuments, openAPIIndex } from '../../../apiserver/openapi/v3.ts';
+import { OpenAPIDocuments } from '../../../apiserver/openapi/openapi-documents.ts';
+import { openAPIDocument, openAPIIndex } from '../../../apiserver/openapi/v3.ts';
 import { BUILT_IN_KINDS } from '../../../resources/kinds.ts';
-import { defineKind } from '../../../resources/meta/define-kind.ts';
+import { defineKind, type Kind } from '../../../resources/meta/define-kind.ts';
 import { isObject } from '../../../resources/meta/object.ts';
 import { GADGET, WIDGET } from '../../builders/widget.ts';
 
 const KINDS = [...BUILT_IN_KINDS, WIDGET, GADGET];
+const served = (kinds: readonly Kind[]) => new OpenAPIDocuments({ kinds: () => kinds, version: 1 });
 const groupOf = (group: string) => openAPIDocument(KINDS.filter((kind) => kind.group === group));
 const demo = groupOf('demo.example.com');
 const ours = groupOf('coppice.dev');
@@ -35,7 +37,7 @@ const schema = (document: OpenAPIDocument, name: string) => document.components.
 
 describe('the OpenAPI v3 documents', () => {
   it('are one a group and version, indexed by a hash of their bytes', () => {
-    const documents = openAPIDocuments(KINDS);
+    const documents = served(KINDS).v3();
     assert.deepEqual(
       [...documents.keys()],
       [
@@ -51,7 +53,7 @@ describe('the OpenAPI v3 documents', () => {
     const { paths } = openAPIIndex(documents);
     const hash = documents.get('api/v1')?.hash;
     assert.deepEqual(paths['api/v1'], { serverRelativeURL: `/openapi/v3/api/v1?hash=${hash}` });
-    const changed = openAPIDocuments([...BUILT_IN_KINDS, WIDGET]);
+    const changed = served([...BUILT_IN_KINDS, WIDGET]).v3();
     assert.equal(changed.get('api/v1')?.hash, hash);
     assert.notEqual(changed.get('apis/demo.example.com/v1')?.hash, documents.get('apis/demo.example.com/v1')?.hash);
   });
@@ -89,9 +91,10 @@ describe('the OpenAPI v3 documents', () => {
         ([, o]) => o['x-kubernetes-action'] === 'patch' && o['x-kubernetes-group-version-kind']?.kind === kind.kind,
       );
       assert.ok(patches.length > 0, kind.kind);
+      const force = kind.origin === 'user' ? [] : ['force'];
       for (const [path, patch] of patches) {
         const names = patch.parameters?.filter((p) => p.in === 'query').map((p) => p.name);
-        assert.deepEqual(names, ['dryRun', 'fieldManager', 'fieldValidation', 'force'], path);
+        assert.deepEqual(names, ['dryRun', 'fieldManager', 'fieldValidation', ...force], path);
       }
     }
   });
@@ -141,7 +144,6 @@ describe('the OpenAPI v3 documents', () => {
         o['x-kubernetes-group-version-kind']?.kind,
       ]),
       [
-        [`get ${base}/`, undefined, undefined],
         [`get ${base}/widgets`, 'list', 'Widget'],
         [`get ${base}/namespaces/{namespace}/widgets`, 'list', 'Widget'],
         [`post ${base}/namespaces/{namespace}/widgets`, 'post', 'Widget'],
@@ -165,6 +167,7 @@ describe('the OpenAPI v3 documents', () => {
         [`delete ${base}/gadgets/{name}`, 'delete', 'Gadget'],
       ],
     );
+    assert.ok(core.paths['/api/v1/']?.get);
     assert.ok(core.paths['/api/v1/namespaces/{name}/finalize']?.put);
     const exec = ours.paths['/apis/coppice.dev/v1/namespaces/{namespace}/vms/{name}/exec'];
     assert.equal(exec?.post?.['x-kubernetes-action'], 'connect');
@@ -195,6 +198,24 @@ describe('the OpenAPI v3 documents', () => {
     for (const document of DOCUMENTS) {
       for (const node of walk(document)) assert.ok(!Object.keys(node).some((key) => key.startsWith('x-coppice')));
     }
+  });
+
+  it("say of Kubernetes' own kinds how a strategic merge patch treats their lists, and not which fields may be null", () => {
+    const secrets = { type: 'array', items: { type: 'object' } } as const;
+    const fields = { secrets, other: secrets, when: { type: 'string', nullable: true } } as const;
+    const kinds = (['core', 'user'] as const).map((origin) =>
+      defineKind({ ...GADGET, group: '', origin, schema: { type: 'object', properties: fields } }),
+    );
+    const [own, users] = kinds.map((kind) => Object.values(openAPIDocument([kind]).components.schemas));
+    const found = (schemas: typeof own) => schemas?.find((one) => one.properties?.secrets)?.properties;
+    assert.deepEqual(
+      [found(own)?.secrets?.['x-kubernetes-patch-strategy'], found(own)?.secrets?.['x-kubernetes-patch-merge-key']],
+      ['merge', 'name'],
+    );
+    assert.deepEqual(found(own)?.other, secrets);
+    assert.deepEqual(found(own)?.when, { type: 'string' });
+    assert.deepEqual(found(users)?.secrets, secrets);
+    assert.equal(found(users)?.when?.nullable, true);
   });
 
   it('make metadata a reference, whatever the schema of a kind says of it', () => {
