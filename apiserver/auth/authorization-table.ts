@@ -16,6 +16,8 @@ export type Allowed = readonly (Role | 'controllers' | 'authenticated')[];
 export type AuthorizationTable = Readonly<Record<string, Readonly<Partial<Record<Right, Allowed>>>>>;
 
 const OPERATOR: Allowed = ['operator'];
+/** Where a nodelet speaks for itself: nobody else does, whatever else they may. */
+export const NODELET: Allowed = ['host'];
 const AUTHENTICATED: Allowed = ['authenticated'];
 const READERS: Allowed = ['operator', 'controllers'];
 const EVERYONE: Allowed = ['operator', 'controllers', 'host'];
@@ -70,8 +72,8 @@ export const AUTHORIZATION: AuthorizationTable = {
     update: ['operator', 'host', 'controller:host-liveness'],
     patch: ['operator', 'host', 'controller:host-liveness'],
   },
-  'coppice.dev/hosts/control': { create: ['operator', 'host'] },
-  'coppice.dev/hosts/dialback': { create: ['operator', 'host'] },
+  'coppice.dev/hosts/control': { create: NODELET },
+  'coppice.dev/hosts/dialback': { create: NODELET },
 
   'coppice.dev/images': { ...operated, ...removable, get: EVERYONE, list: EVERYONE, watch: EVERYONE },
   'coppice.dev/images/status': status('image'),

@@ -8,6 +8,7 @@ import {
   type AuthorizationTable,
   DOCUMENTS,
   IMPERSONATION,
+  NODELET,
   type Right,
   USER_KIND,
 } from './authorization-table.ts';
@@ -61,15 +62,15 @@ export function holds(identity: Identity, allowed: Allowed): boolean {
   return allowed.includes(role) || (role.startsWith('controller:') && allowed.includes('controllers'));
 }
 
-/** Whether the identity is in every cell of the table, without a scope. */
+/** Whether the identity is in every cell of the table but where only a nodelet speaks. Roles that have a scope are not: others' cells are there. */
 export function mayEverything(identity: Identity): boolean {
-  const role = roleOf(identity);
-  if (role === 'host' || role === 'serviceaccount') return false;
   return EVERY_CELL.every((allowed) => holds(identity, allowed));
 }
 
 const EVERY_CELL: readonly Allowed[] = [AUTHORIZATION, IMPERSONATION, { any: USER_KIND ?? {} }].flatMap((table) =>
-  Object.values<AuthorizationTable[string]>(table).flatMap((row) => Object.values(row ?? {})),
+  Object.values<AuthorizationTable[string]>(table).flatMap((row) =>
+    Object.values(row ?? {}).filter((cell) => cell !== NODELET),
+  ),
 );
 
 /** Whether an identity may get a path that is no resource. `segments` are those of the path. */

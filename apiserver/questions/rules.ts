@@ -28,6 +28,7 @@ export interface Rules {
   readonly evaluationError?: string;
 }
 
+/** Rules cannot say "all but": the two sockets on which only a nodelet speaks are denied all the same, and an access review says so. */
 const EVERYTHING: Rules = {
   resourceRules: [{ verbs: ['*'], apiGroups: ['*'], resources: ['*'] }],
   nonResourceRules: [{ verbs: ['*'], nonResourceURLs: ['*'] }],

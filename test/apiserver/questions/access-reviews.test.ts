@@ -184,6 +184,15 @@ describe('access reviews', () => {
     assert.equal(await list({ rawSelector: 'no,such=(' }), false);
   });
 
+  it('deny the operator the sockets on which only a nodelet speaks, and nothing else', async () => {
+    const hosts = { verb: 'create', group: 'coppice.dev', resource: 'hosts', name: 'mac-1' };
+    for (const subresource of ['control', 'dialback']) {
+      assert.equal(await may(OPERATOR, { ...hosts, subresource }), false, subresource);
+      assert.equal(await may(hostIdentity('mac-1'), { ...hosts, subresource }), true, subresource);
+    }
+    assert.equal(await may(OPERATOR, { ...hosts, verb: 'update', subresource: 'status' }), true);
+  });
+
   it('take * for all there is, which only who may do everything has', async () => {
     const all = { verb: '*', group: '*', resource: '*' };
     assert.equal(await may(OPERATOR, all), true);
