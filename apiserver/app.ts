@@ -13,6 +13,7 @@ import { Documents, noSuchResource, nothingHere } from './documents.ts';
 import { unlessAborted } from './registry/key-queue.ts';
 import type { ServedKind } from './registry/registry.ts';
 import { negotiate } from './requests/media-type.ts';
+import { failure, warningHeaders } from './requests/respond.ts';
 import { parseRoute, type ResourceTarget, type Route } from './requests/route.ts';
 import type { App, ServerRequest, ServerResponse } from './requests/server-request.ts';
 import { checkRepresentation } from './verbs/represent.ts';
@@ -82,11 +83,45 @@ async function resource(
   const ask = askOf(request, served, target, verb);
   authorize(identity, ask);
   authorizeHost(identity, deps.parts.cache.world);
+  return withDeprecation(served, () => answer(deps, request, { identity, served, target, ask, verb, handler, stream }));
+}
+
+interface Authorized {
+  readonly identity: Identity;
+  readonly served: ServedKind;
+  readonly target: ResourceTarget;
+  readonly ask: Ask;
+  readonly verb: Verb;
+  readonly handler: VerbHandler;
+  readonly stream: boolean;
+}
+
+async function answer(
+  deps: AppDeps,
+  request: ServerRequest,
+  { identity, served, target, ask, verb, handler, stream }: Authorized,
+): Promise<ServerResponse> {
   const representation = stream ? 'Object' : negotiate(request.headers.accept);
   checkRepresentation(verb, representation, request.query);
   const context: VerbContext = { parts: deps.parts, request, identity, served, target, ask, representation };
   if (stream || verb === 'watch') return handler(context);
   return withDeadline(deps, context, isRead(request) ? READ_MS : MUTATION_MS, handler);
+}
+
+/** Whoever uses a deprecated version is told so, with whatever answer. */
+async function withDeprecation(
+  { kind: { deprecation } }: ServedKind,
+  answer: () => Promise<ServerResponse>,
+): Promise<ServerResponse> {
+  if (deprecation === undefined) return answer();
+  const response = await answer().catch((error: unknown) => {
+    if (error instanceof ApiError) return failure(error);
+    throw error;
+  });
+  const { warning = [] } = response.headers ?? {};
+  const others = typeof warning === 'string' ? [warning] : warning;
+  const told = [...(warningHeaders([deprecation]).warning ?? []), ...others];
+  return { ...response, headers: { ...response.headers, warning: told } };
 }
 
 /** A kind that is not known may just have been defined on another server: it is looked for again once every acknowledged write is seen. */

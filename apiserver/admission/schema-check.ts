@@ -63,6 +63,8 @@ function jsonSchema(schema: Schema): Record<string, unknown> {
   const out: Record<string, unknown> = {};
   if (types.length > 0) out.type = schema.nullable === true ? [...types, 'null'] : types;
   for (const key of COPIED) if (schema[key] !== undefined) out[key] = schema[key];
+  // A list of no words is, as in Kubernetes, no restriction.
+  if (schema.enum !== undefined && schema.enum.length > 0) out.enum = schema.enum;
   if (schema.format !== undefined && ENFORCED_FORMATS.has(schema.format)) out.format = schema.format;
   if (schema.minimum !== undefined)
     out[schema.exclusiveMinimum === true ? 'exclusiveMinimum' : 'minimum'] = schema.minimum;
@@ -84,7 +86,6 @@ function jsonSchema(schema: Schema): Record<string, unknown> {
 }
 
 const COPIED = [
-  'enum',
   'pattern',
   'multipleOf',
   'minLength',

@@ -2,6 +2,8 @@ import { DEFINITIONS } from '../../resources/guards/refs.ts';
 import { ApiError, alreadyExists, forbidden, notAllowed, notFound } from '../../resources/meta/api-error.ts';
 import type { JsonObject } from '../../resources/meta/object.ts';
 import type { Managers } from '../apply/managed-fields.ts';
+import { mergeTypeOf } from '../apply/merge-type.ts';
+import { checkRecordSize } from '../apply/record-size.ts';
 import { authorizeObject } from '../auth/authorize.ts';
 import { storeKey } from '../cache/keys.ts';
 import { commit, currentOf, type WritePlan } from '../registry/commit.ts';
@@ -34,6 +36,7 @@ export async function create(context: VerbContext): Promise<ServerResponse> {
   const directive = fieldValidationOption(query, OPTIONS);
   const { object, warnings } = knownFields(kind, sent.object, sent.duplicates, directive);
   checkNames(object.metadata, undefined, target.namespace);
+  checkRecordSize(object, mergeTypeOf(kind));
   if (object.metadata.resourceVersion !== undefined && object.metadata.resourceVersion !== '') {
     throw new ApiError('BadRequest', 'resourceVersion should not be set on objects to be created');
   }

@@ -75,6 +75,8 @@ export interface Kind<T extends KubeObject = KubeObject> extends ResourceRef {
   readonly nameRule: 'subdomain' | 'label';
   /** What of metadata the schema restricts further: `name` and `generateName` only. */
   readonly metadata?: Schema;
+  /** What every client of this version is warned of, where it is deprecated. */
+  readonly deprecation?: string;
   /** The version objects are kept in, where it is not this one. */
   readonly storage?: StorageVersion;
   /** Objects of this kind are forgotten this long after their last write, in milliseconds. */
@@ -142,6 +144,7 @@ export interface KindDeclaration<T extends KubeObject> {
   readonly origin: Kind['origin'];
   readonly nameRule?: Kind['nameRule'];
   readonly metadata?: Schema;
+  readonly deprecation?: string;
   readonly storage?: StorageVersion;
   readonly expiresAfterMs?: number;
   readonly rules?: KindRules<T>;
