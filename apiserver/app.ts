@@ -13,6 +13,7 @@ import { isStream, streamOf, verbOf } from './dispatch.ts';
 import { Documents, noSuchResource, nothingHere } from './documents.ts';
 import { unlessAborted } from './registry/key-queue.ts';
 import type { ServedKind } from './registry/registry.ts';
+import { warningOf } from './requests/deprecation.ts';
 import { asYaml, compressed } from './requests/finish-response.ts';
 import { type Negotiated, negotiate } from './requests/media-type.ts';
 import { parseRoute, type ResourceTarget, type Route } from './requests/route.ts';
@@ -128,8 +129,10 @@ async function resource(
     stream || !served.kind.stored ? PLAIN : negotiate(request.headers.accept, verb === 'watch');
   checkRepresentation(verb, representation, request.query);
   const context: VerbContext = { parts: deps.parts, request, identity, served, target, ask, representation };
-  if (stream || verb === 'watch') return handler(context);
-  return withDeadline(deps, context, isRead(request) ? READ_MS : MUTATION_MS, handler);
+  return warningOf(served.kind.deprecation, () => {
+    if (stream || verb === 'watch') return handler(context);
+    return withDeadline(deps, context, isRead(request) ? READ_MS : MUTATION_MS, handler);
+  });
 }
 
 const PLAIN: Pick<Negotiated, 'representation'> = { representation: 'Object' };

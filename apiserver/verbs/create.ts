@@ -3,6 +3,8 @@ import { ApiError, alreadyExists, forbidden, notFound } from '../../resources/me
 import { storedIn } from '../../resources/meta/define-kind.ts';
 import type { JsonObject } from '../../resources/meta/object.ts';
 import type { Managers } from '../apply/managed-fields.ts';
+import { mergeTypeOf } from '../apply/merge-type.ts';
+import { checkRecordSize } from '../apply/record-size.ts';
 import { authorizeObject } from '../auth/authorize.ts';
 import { storeKey } from '../cache/keys.ts';
 import { commit, currentOf, type WritePlan } from '../registry/commit.ts';
@@ -30,6 +32,7 @@ export async function create(context: VerbContext): Promise<ServerResponse> {
   const sent = await readObject(request, kind);
   const { object, warnings } = knownFields(kind, sent.object, sent.duplicates, directive);
   checkNamespace(object.metadata, target.namespace);
+  checkRecordSize(object, mergeTypeOf(kind));
   if (object.metadata.resourceVersion !== undefined && object.metadata.resourceVersion !== '') {
     throw new ApiError('BadRequest', 'resourceVersion should not be set on objects to be created');
   }

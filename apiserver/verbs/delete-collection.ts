@@ -1,4 +1,4 @@
-import { ApiError } from '../../resources/meta/api-error.ts';
+import { ApiError, forbidden } from '../../resources/meta/api-error.ts';
 import type { StoredObject } from '../cache/stored-object.ts';
 import type { ServerResponse } from '../requests/server-request.ts';
 import { remove } from './delete.ts';
@@ -7,17 +7,31 @@ import { pageOf } from './list.ts';
 import { manyObjects } from './represent.ts';
 import type { VerbContext } from './verb-context.ts';
 
-/** DELETE of a collection: every object that a list with the same query would answer, one by one. Answers the list of them as they were. */
+/** DELETE of a collection: every object that a list with the same query would answer, one by one; none when one of them is never deleted. Answers the list of them as they were. */
 export async function deleteCollection(context: VerbContext): Promise<ServerResponse> {
   const { parts, request, served } = context;
   const wish = await readWish(request);
   const { items, meta } = await pageOf(context);
+  refuseKept(context, items);
   for (const item of items) await removeIfThere(context, item, wish);
   return manyObjects(served.kind, items, meta, {
     representation: context.representation,
     query: request.query,
     nowMs: parts.clock.now(),
   });
+}
+
+/** Where something among them is never deleted the whole is refused, before anything is: what was meant were others. */
+function refuseKept({ parts, served }: VerbContext, items: readonly StoredObject[]): void {
+  for (const { object } of items) {
+    for (const guard of served.kind.rules.guards ?? []) {
+      const refusal =
+        guard.lasting === true ? guard.judge({ before: object, after: undefined }, parts.cache.world) : undefined;
+      if (refusal === undefined) continue;
+      const { cause: reason, message } = refusal;
+      throw forbidden(served.kind, object.metadata.name, message, { reason, message });
+    }
+  }
 }
 
 async function removeIfThere(context: VerbContext, item: StoredObject, wish: DeleteWish): Promise<void> {

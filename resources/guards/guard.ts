@@ -39,6 +39,8 @@ export const NO_FENCES: FenceKeys = { bump: [], compare: [] };
  */
 export interface Guard<T extends KubeObject = KubeObject> {
   readonly name: string;
+  /** What it refuses to delete is never deleted, whatever else there is. */
+  readonly lasting?: true;
   fences(change: Change<T>, world: WorldView): FenceKeys;
   judge(change: Change<T>, world: WorldView): Refusal | undefined;
 }

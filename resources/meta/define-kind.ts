@@ -106,6 +106,8 @@ export interface Kind<T extends KubeObject = KubeObject> extends ResourceRef {
   readonly metadata?: Schema;
   /** Whose objects these are, shown otherwise. */
   readonly view?: KindView;
+  /** What every client of this version is warned of, where it is deprecated. */
+  readonly deprecation?: string;
   /** The version objects are kept in, where it is not this one. */
   readonly storage?: StorageVersion;
   /** Whether the store holds its objects encrypted. */
@@ -193,6 +195,7 @@ export interface KindDeclaration<T extends KubeObject> {
   readonly struct?: boolean;
   readonly nameRule?: Kind['nameRule'];
   readonly metadata?: Schema;
+  readonly deprecation?: string;
   readonly storage?: StorageVersion;
   readonly view?: KindView;
   readonly sealed?: boolean;
