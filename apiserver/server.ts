@@ -18,6 +18,7 @@ import { definitionKind } from './crds/definition-rules.ts';
 import { followDefinitions } from './crds/follow-definitions.ts';
 import { putOwnDefinitions } from './crds/own-definitions.ts';
 import { serverVersion } from './discovery/version.ts';
+import { keepForgetting } from './idempotency/forget-answers.ts';
 import { inProcessTransport } from './in-process-transport.ts';
 import type { Upgrader } from './listen.ts';
 import { FenceRefresh } from './registry/fence-refresh.ts';
@@ -122,6 +123,7 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
     ending.signal,
   );
   const compacting = keepCompacting({ store, clock, log }, ending.signal);
+  const forgetting = keepForgetting({ store, clock, log }, ending.signal);
   return {
     app,
     upgrade: createUpgrader({ ...admit, parts, hub }),
@@ -135,7 +137,7 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
       await hub[Symbol.asyncDispose]();
       watching.abort(new Error('the server is stopping'));
       ending.abort(new Error('the server is stopping'));
-      await Promise.allSettled([following, presence, compacting]);
+      await Promise.allSettled([following, presence, compacting, forgetting]);
     },
   };
 }
