@@ -21,6 +21,7 @@ import { definitionKind } from './crds/definition-rules.ts';
 import { followDefinitions } from './crds/follow-definitions.ts';
 import { putOwnDefinitions } from './crds/own-definitions.ts';
 import { serverVersion } from './discovery/version.ts';
+import { keepForgetting } from './idempotency/forget-answers.ts';
 import { inProcessTransport } from './in-process-transport.ts';
 import type { Upgrader } from './listen.ts';
 import { newServiceAccountKey } from './pki/service-account-key.ts';
@@ -145,6 +146,7 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
     ending.signal,
   );
   const compacting = keepCompacting({ store, clock, log }, ending.signal);
+  const forgetting = keepForgetting({ store, clock, log }, ending.signal);
   return {
     app,
     upgrade: createUpgrader({ ...admit, parts, hub }),
@@ -158,7 +160,7 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
       await hub[Symbol.asyncDispose]();
       watching.abort(new Error('the server is stopping'));
       ending.abort(new Error('the server is stopping'));
-      await Promise.allSettled([following, presence, compacting]);
+      await Promise.allSettled([following, presence, compacting, forgetting]);
     },
   };
 }

@@ -29,6 +29,12 @@ export interface WritePlan {
   readonly subresource?: string;
   /** Objects whose revision the write relies on, such as the Namespace of a create. */
   readonly relies?: readonly { readonly key: string; readonly revision: number }[];
+  /** What is put in the same transaction, told where and as what the object is stored. `key` is compared on its revision, and is one of what is put. */
+  readonly record?: {
+    readonly key: string;
+    readonly revision: number;
+    puts(at: string, stored: Uint8Array): TxnRequest['puts'];
+  };
 }
 
 export interface CommitDeps extends RaceDeps {
@@ -151,8 +157,10 @@ function submit(deps: CommitDeps, write: WritePlan, fences: FenceKeys): Submitte
   const kept = write.after && toStorage(write.kind, write.after);
   const own = { key, resource: home, object: kept, revision: write.before?.revision ?? 0 };
   const writes = [own, ...companions];
+  const { record } = write;
   const request: TxnRequest = {
     compares: [
+      ...(record === undefined ? [] : [{ key: record.key, revision: record.revision }]),
       ...writes.map(({ key: at, revision }) => ({ key: at, revision })),
       ...(write.relies ?? []).filter((rely) => !writes.some((w) => w.key === rely.key)),
       ...[...fences.bump, ...fences.compare].map((fence) => ({ key: fence, revision: cache.fence(fence) })),
@@ -162,6 +170,7 @@ function submit(deps: CommitDeps, write: WritePlan, fences: FenceKeys): Submitte
         object === undefined ? [] : [{ key: at, value: cache.codec.encode(resource, at, object) }],
       ),
       ...fences.bump.map((fence) => ({ key: fence, value: new Uint8Array() })),
+      ...(record === undefined || kept === undefined ? [] : record.puts(key, cache.codec.encode(home, key, kept))),
     ],
     deletes: writes.filter((w) => w.object === undefined).map((w) => w.key),
   };
@@ -172,6 +181,7 @@ function submit(deps: CommitDeps, write: WritePlan, fences: FenceKeys): Submitte
     cache.world.assume(home, objectKey(write), kept && atRevision(kept, at), at);
     for (const c of companions) cache.world.assume(c.resource, c.objectKey, c.object && atRevision(c.object, at), at);
     for (const fence of fences.bump) cache.assumeFence(fence, at);
+    if (record !== undefined) cache.assumeFence(record.key, at);
   }
   return {
     staged,

@@ -7,11 +7,13 @@ import { mergeTypeOf } from '../apply/merge-type.ts';
 import { checkRecordSize } from '../apply/record-size.ts';
 import { authorizeObject } from '../auth/authorize.ts';
 import { storeKey } from '../cache/keys.ts';
+import { type Created, createOnce, type Remember } from '../idempotency/create-once.ts';
+import { keyOfRequest } from '../idempotency/kept-answer.ts';
 import { commit, currentOf, type WritePlan } from '../registry/commit.ts';
 import { warningHeaders } from '../requests/respond.ts';
 import type { ServerResponse } from '../requests/server-request.ts';
-import { writeOptions } from '../requests/write-options.ts';
-import { readObject } from './body.ts';
+import { type WriteOptions, writeOptions } from '../requests/write-options.ts';
+import { MAX_BODY_BYTES, readObject } from './body.ts';
 import { checkNamespace, frameOf, knownFields, newObject, type WriteFrame } from './next-object.ts';
 import { oneObject } from './represent.ts';
 import type { VerbContext } from './verb-context.ts';
@@ -22,28 +24,47 @@ const SUFFIX_LENGTH = 5;
 const MAX_GENERATED_BASE = 63 - SUFFIX_LENGTH;
 const NAME_TRIES = 8;
 
-/** POST to a collection. */
+/** POST to a collection. One with an Idempotency-Key makes its object once; a dry run makes none and is not kept. */
 export async function create(context: VerbContext): Promise<ServerResponse> {
   const { parts, request, served, target } = context;
-  const { kind } = served;
   const { query } = request;
-  const { dryRun, manager, directive } = writeOptions(query, 'CreateOptions');
-  const frame = frameOf(context, manager);
-  const sent = await readObject(request, kind);
-  const { object, warnings } = knownFields(kind, sent.object, sent.duplicates, directive);
-  checkNamespace(object.metadata, target.namespace);
-  checkRecordSize(object, mergeTypeOf(kind));
-  if (object.metadata.resourceVersion !== undefined && object.metadata.resourceVersion !== '') {
-    throw new ApiError('BadRequest', 'resourceVersion should not be set on objects to be created');
-  }
-  const created = await commit(parts, () => planCreate(context, frame, object), { dryRun, signal: request.signal });
-  if (created === undefined) throw new Error('a create ended in a removal');
-  return oneObject(201, kind, created, {
+  const options = writeOptions(query, 'CreateOptions');
+  const key = keyOfRequest(request.headers);
+  const body = await request.body(MAX_BODY_BYTES);
+  const again = { ...context, request: { ...request, body: async () => body } };
+  const { object, warnings, replayed } =
+    key === undefined || options.dryRun
+      ? { ...(await make(again, options)), replayed: false }
+      : await createOnce(again, key, body, (remember) => make(again, options, remember));
+  return oneObject(201, served.kind, object, {
     representation: context.representation,
     query,
     nowMs: parts.clock.now(),
-    headers: warningHeaders(warnings),
+    headers: { ...warningHeaders(warnings), ...(replayed ? { 'idempotency-replayed': 'true' } : {}) },
   });
+}
+
+async function make(
+  context: VerbContext,
+  { dryRun, manager, directive }: WriteOptions,
+  remember?: Remember,
+): Promise<Created> {
+  const { parts, request, served, target } = context;
+  const frame = frameOf(context, manager);
+  const sent = await readObject(request, served.kind);
+  const { object, warnings } = knownFields(served.kind, sent.object, sent.duplicates, directive);
+  checkNamespace(object.metadata, target.namespace);
+  checkRecordSize(object, mergeTypeOf(served.kind));
+  if (object.metadata.resourceVersion !== undefined && object.metadata.resourceVersion !== '') {
+    throw new ApiError('BadRequest', 'resourceVersion should not be set on objects to be created');
+  }
+  const plan = (): WritePlan => {
+    const record = remember?.(warnings);
+    return { ...planCreate(context, frame, object), ...(record === undefined ? {} : { record }) };
+  };
+  const created = await commit(parts, plan, { dryRun, signal: request.signal });
+  if (created === undefined) throw new Error('a create ended in a removal');
+  return { object: created, warnings };
 }
 
 /** The plan of making an object in a namespace that lives. `managers` own it when it comes of an apply. */
