@@ -100,7 +100,7 @@ export const AUTHORIZATION: AuthorizationTable = {
   'coppice.dev/vms/logs': { create: OPERATOR },
 
   'core/namespaces': { ...operated, get: [...READERS, 'serviceaccount'], delete: OPERATOR },
-  'core/namespaces/status': { get: READERS, update: OPERATOR, patch: OPERATOR },
+  'core/namespaces/status': { get: READERS, update: OPERATOR, patch: CASCADE },
   'core/namespaces/finalize': { update: ['operator', 'controller:garbage'] },
 
   // Their contents are the operator's alone; whoever empties a namespace learns from its lists what there is.

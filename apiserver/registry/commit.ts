@@ -138,7 +138,8 @@ function refusalOf(write: WritePlan, change: Change, cache: WatchCache): ApiErro
         { reason: refusal.cause, message: refusal.message, field: refusal.field },
       ]);
     }
-    return forbidden(write.kind, write.name, refusal.message, { reason: refusal.cause, message: refusal.message });
+    const cause = refusal.cause === undefined ? undefined : { reason: refusal.cause, message: refusal.message };
+    return forbidden(write.kind, write.name, refusal.message, cause);
   }
   return undefined;
 }

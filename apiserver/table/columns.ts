@@ -57,8 +57,14 @@ function compile(column: Column, { origin, struct }: Kind): CompiledColumn {
   // A Kubernetes server leaves the cell empty where a custom kind has no value, and names the unknown date of its own kinds.
   const missing: Cell = origin === 'core' && column.type === 'date' ? '<unknown>' : struct ? '' : null;
   const { value } = column;
-  if (value !== undefined)
-    return { definition, cell: (object, nowMs) => cellOf(column.type, value(object), nowMs) ?? missing };
+  if (value !== undefined) {
+    // A number stays one in a column of texts, as a Kubernetes server has it.
+    const shown = (object: KubeObject, nowMs: number): Cell => {
+      const found = value(object);
+      return typeof found === 'number' ? found : cellOf(column.type, found, nowMs);
+    };
+    return { definition, cell: (object, nowMs) => shown(object, nowMs) ?? missing };
+  }
   if (path === undefined) return { definition, cell: () => missing };
   return {
     definition,

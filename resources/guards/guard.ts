@@ -10,11 +10,11 @@ export interface Change<T extends KubeObject = KubeObject> {
 }
 
 /**
- * Why a write may not happen. `Forbidden` answers 403 with `cause` as its cause reason; `Invalid` answers 422 on `field`.
+ * Why a write may not happen. `Forbidden` answers 403 with `cause`, where there is one, as its cause reason; `Invalid` answers 422 on `field`.
  * The message is one line with the numbers in it.
  */
 export type Refusal =
-  | { readonly answer: 'Forbidden'; readonly cause: string; readonly message: string }
+  | { readonly answer: 'Forbidden'; readonly cause?: string; readonly message: string }
   | {
       readonly answer: 'Invalid';
       readonly field: string;

@@ -51,7 +51,13 @@ export const ServiceAccount = defineKind<ServiceAccount>({
     },
   },
   columns: [
-    { name: 'Secrets', type: 'string', description: 'How many Secrets go with it.', jsonPath: '', value: secretCount },
+    {
+      name: 'Secrets',
+      type: 'string',
+      description: 'How many Secrets go with it, by its own list.',
+      jsonPath: '',
+      value: secretCount,
+    },
   ],
 });
 
