@@ -1,6 +1,6 @@
 import type { Ids } from '../../resources/ambient/ids.ts';
 import type { Change, FenceKeys } from '../../resources/guards/guard.ts';
-import { ApiError, forbidden, invalid } from '../../resources/meta/api-error.ts';
+import { ApiError } from '../../resources/meta/api-error.ts';
 import { type CompanionWrite, type Kind, storedIn } from '../../resources/meta/define-kind.ts';
 import { type KubeObject, objectKey } from '../../resources/meta/object.ts';
 import { resourceId } from '../../resources/meta/resource-id.ts';
@@ -10,6 +10,7 @@ import type { StagedTxn, Store, TxnRequest, TxnResult } from '../store/store.ts'
 import type { FenceRefresh } from './fence-refresh.ts';
 import { unlessAborted } from './key-queue.ts';
 import { type RaceDeps, RaceTurn } from './race-turn.ts';
+import { refusedBy } from './refused.ts';
 import { asApiError, fromStore } from './store-failure.ts';
 import { fromStorage, toStorage } from './versions.ts';
 
@@ -101,7 +102,7 @@ function judge({ cache }: CommitDeps, plan: () => WritePlan): Verdict {
     return { type: 'nothing', object: write.after };
   const change: Change = { before: write.before?.object, after: write.after, ...subresource(write) };
   const fences = fencesOf(write.kind, change, cache);
-  const error = refusalOf(write, change, cache);
+  const error = refusedBy(write.kind.rules.guards ?? [], write, change, cache.world);
   return error === undefined ? { type: 'write', write, fences } : { type: 'refused', error, fences: fences.bump };
 }
 
@@ -127,21 +128,6 @@ function fencesOf(kind: Kind, change: Change, cache: WatchCache): FenceKeys {
   if (bump.size + compare.size > MAX_FENCES)
     throw new Error(`a write touches ${bump.size + compare.size} fences; at most ${MAX_FENCES}`);
   return { bump: [...bump], compare: [...compare].filter((key) => !bump.has(key)) };
-}
-
-function refusalOf(write: WritePlan, change: Change, cache: WatchCache): ApiError | undefined {
-  for (const guard of write.kind.rules.guards ?? []) {
-    const refusal = guard.judge(change, cache.world);
-    if (refusal === undefined) continue;
-    if (refusal.answer === 'Invalid') {
-      return invalid(write.kind, write.name, [
-        { reason: refusal.cause, message: refusal.message, field: refusal.field },
-      ]);
-    }
-    const cause = refusal.cause === undefined ? undefined : { reason: refusal.cause, message: refusal.message };
-    return forbidden(write.kind, write.name, refusal.message, cause);
-  }
-  return undefined;
 }
 
 interface Submitted {

@@ -1,5 +1,6 @@
-import { ApiError, forbidden } from '../../resources/meta/api-error.ts';
+import { ApiError } from '../../resources/meta/api-error.ts';
 import type { StoredObject } from '../cache/stored-object.ts';
+import { refusedBy } from '../registry/refused.ts';
 import type { ServerResponse } from '../requests/server-request.ts';
 import { remove } from './delete.ts';
 import { type DeleteWish, readWish } from './delete-options.ts';
@@ -22,15 +23,12 @@ export async function deleteCollection(context: VerbContext): Promise<ServerResp
 }
 
 /** Where something among them is never deleted the whole is refused, before anything is: what was meant were others. */
-function refuseKept({ parts, served }: VerbContext, items: readonly StoredObject[]): void {
+function refuseKept({ parts, served: { kind } }: VerbContext, items: readonly StoredObject[]): void {
+  const lasting = (kind.rules.guards ?? []).filter((guard) => guard.lasting === true);
   for (const { object } of items) {
-    for (const guard of served.kind.rules.guards ?? []) {
-      const refusal =
-        guard.lasting === true ? guard.judge({ before: object, after: undefined }, parts.cache.world) : undefined;
-      if (refusal === undefined) continue;
-      const { cause: reason, message } = refusal;
-      throw forbidden(served.kind, object.metadata.name, message, { reason, message });
-    }
+    const change = { before: object, after: undefined };
+    const refused = refusedBy(lasting, { kind, name: object.metadata.name }, change, parts.cache.world);
+    if (refused !== undefined) throw refused;
   }
 }
 
