@@ -98,7 +98,9 @@ function document(
   if (request.method !== 'GET' && (negotiated || request.method !== 'HEAD')) throw notAllowed();
   if (negotiated) documents.checkAccept(request);
   if (HEALTH.has(root) && request.path.endsWith('/')) return nothingHere();
-  return documents.answer(request, segments) ?? nothingHere();
+  const answer = documents.answer(request, segments);
+  if (answer === undefined && root === 'api') throw noSuchResource();
+  return answer ?? nothingHere();
 }
 
 async function resource(
