@@ -3,6 +3,7 @@ import type { Kind } from '../../resources/meta/define-kind.ts';
 import { type ParsedJson, parseJsonBytes } from '../../resources/meta/json.ts';
 import { JsonSyntaxError } from '../../resources/meta/json-syntax-error.ts';
 import { isObject, type JsonObject } from '../../resources/meta/object.ts';
+import { undecodable } from '../admission/field-validation.ts';
 import type { ServerRequest } from '../requests/server-request.ts';
 import { checkedType, MAX_BODY_BYTES, readYamlBody } from './body.ts';
 
@@ -20,6 +21,8 @@ export async function readApplied(
   const again = { ...request, body: async () => bytes };
   const { value, duplicates } = asJson(bytes) ?? (await readYamlBody(again, 'error decoding YAML'));
   if (!isObject(value)) throw new ApiError('BadRequest', 'error decoding YAML: the configuration is not an object');
+  if (typeof value.kind === 'string' && value.kind !== '' && value.kind !== kind.kind)
+    throw undecodable(kind, `the kind in the data is ${value.kind}`);
   return { config: checkedType(value, kind, 'the applied configuration'), duplicates };
 }
 

@@ -62,7 +62,9 @@ export function admitNamespace(draft: Namespace, previous: Namespace | undefined
   const labels = { ...draft.metadata.labels, 'kubernetes.io/metadata.name': draft.metadata.name };
   const phase: 'Active' | 'Terminating' = draft.metadata.deletionTimestamp === undefined ? 'Active' : 'Terminating';
   const spec = previous === undefined ? { ...draft.spec, finalizers: ['kubernetes'] } : (draft.spec ?? {});
-  return { ...draft, metadata: { ...draft.metadata, labels }, spec, status: { ...draft.status, phase } };
+  // A namespace ends when it is empty, not after a time of grace.
+  const { deletionGracePeriodSeconds: _, ...metadata } = draft.metadata;
+  return { ...draft, metadata: { ...metadata, labels }, spec, status: { ...draft.status, phase } };
 }
 
 /** `default` stays, and a namespace in which a tenant lives goes only with its Tenant. */
