@@ -56,8 +56,6 @@ export const KNOWN: Readonly<Record<string, Readonly<Record<string, string>>>> =
     'apply-noname': '.body is null, ours {"metadata.name": "a"}',
   },
   builtins: {
-    'ns-delete': '.body.metadata.deletionGracePeriodSeconds is null, ours 0',
-    'ns-delete-twice': '.body.metadata.deletionGracePeriodSeconds is null, ours 0',
     'ns-terminating-create': 'config maps',
     'ns-finalize': '.body.spec.finalizers is null, ours []',
     'ns-ignored': '.body.spec.finalizers is ["ex.io/f", "kubernetes"], ours ["kubernetes"]',
