@@ -7,7 +7,6 @@ export const KNOWN: Readonly<Record<string, Readonly<Record<string, string>>>> =
   },
   watch: {
     'watch-two-kinds': 'config maps',
-    'watch-namespaces': '.events[2].object.metadata.deletionGracePeriodSeconds is null, ours 0',
     'watch-cm-event': 'config maps',
   },
   negotiation: {
