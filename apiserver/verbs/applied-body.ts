@@ -3,6 +3,7 @@ import type { Kind } from '../../resources/meta/define-kind.ts';
 import { type ParsedJson, parseJsonBytes } from '../../resources/meta/json.ts';
 import { JsonSyntaxError } from '../../resources/meta/json-syntax-error.ts';
 import { isObject, type JsonObject } from '../../resources/meta/object.ts';
+import { undecodable } from '../admission/field-validation.ts';
 import { mergeTypeOf } from '../apply/merge-type.ts';
 import { checkRecordSize } from '../apply/record-size.ts';
 import type { ServerRequest } from '../requests/server-request.ts';
@@ -22,6 +23,8 @@ export async function readApplied(
   const again = { ...request, body: async () => bytes };
   const { value, duplicates } = asJson(bytes) ?? (await readYamlBody(again, 'error decoding YAML'));
   if (!isObject(value)) throw new ApiError('BadRequest', 'error decoding YAML: the configuration is not an object');
+  if (typeof value.kind === 'string' && value.kind !== '' && value.kind !== kind.kind)
+    throw undecodable(kind, `the kind in the data is ${value.kind}`);
   const config = checkedType(value, kind, 'the applied configuration');
   const { schema } = kind;
   if (schema !== undefined) checkRecordSize(config, mergeTypeOf({ schema }));

@@ -80,7 +80,11 @@ class CaseRun implements Disposable {
   }
 
   async #collect(step: Step, watch: WireWatch): Promise<Result> {
-    const events = await watch.take(step.count ?? 1, numberOf(step.wait ?? 5) * 1000);
+    const count = step.count ?? 1;
+    // Where all of them must come, a slow machine may take its time; only what must not come is waited for as long as it was recorded.
+    const wanted = fieldsOf(step.want)?.events;
+    const patience = Array.isArray(wanted) && wanted.length >= count ? 20 : 5;
+    const events = await watch.take(count, numberOf(step.wait ?? patience) * 1000);
     for (const [name, path] of Object.entries(step.save ?? {})) this.#env.set(name, dig(events, path));
     return { events };
   }

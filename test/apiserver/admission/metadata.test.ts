@@ -158,10 +158,10 @@ describe('the shape of metadata', () => {
     });
   }
 
-  it('takes null for absent', () => {
+  it('takes null for absent, and in a map for the empty text', () => {
     const given = { metadata: { name: 'x', labels: null, annotations: { a: null, b: 'c' }, finalizers: [null, 'f'] } };
     assert.deepEqual(decodeMetadata(Widget, given), {
-      metadata: { name: 'x', annotations: { b: 'c' }, finalizers: ['f'] },
+      metadata: { name: 'x', annotations: { a: '', b: 'c' }, finalizers: ['f'] },
     });
     assert.equal(given.metadata.labels, null);
   });

@@ -62,7 +62,8 @@ describe('tables', () => {
     ['string', 9007199254740993n, '9007199254740993'],
     ['string', { b: [1, 'two'], a: null }, '{"a":null,"b":[1,"two"]}'],
     ['string', undefined, null],
-    ['string', null, null],
+    ['string', null, '<no value>'],
+    ['date', '', '<unknown>'],
     ['integer', 3, 3],
     ['integer', 3.9, 3],
     ['integer', 9007199254740993n, 9007199254740993n],
@@ -109,7 +110,7 @@ describe('tables', () => {
       metadata: object.metadata,
     });
     assert.equal(rowOf(WIDGET, object, { nowMs, includeObject: 'Object' }).object, object);
-    assert.equal('object' in rowOf(WIDGET, object, { nowMs, includeObject: 'None' }), false);
+    assert.equal(rowOf(WIDGET, object, { nowMs, includeObject: 'None' }).object, null);
   });
 
   it('leave out the columns after the first event of a watch', () => {

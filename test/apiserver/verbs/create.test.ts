@@ -87,7 +87,7 @@ describe('create', () => {
     await server.ok('DELETE', `${NAMESPACES}/ending`);
     const ending = await server.send('POST', WIDGETS.replace('/demo/', '/ending/'), widget('a'));
     assert.deepEqual([ending.status, causeOf(ending.body)?.reason], [403, 'NamespaceTerminating']);
-    assert.equal((await server.send('POST', '/apis/demo.example.com/v1/widgets', widget('a'))).status, 405);
+    assert.equal((await server.send('POST', '/apis/demo.example.com/v1/widgets', widget('a'))).status, 404);
   });
 
   it('tried dry has a uid but no resourceVersion, and is not there afterwards', async () => {
@@ -126,7 +126,7 @@ describe('create', () => {
       (await server.send('POST', WIDGETS, { metadata: { name: 'x' }, spec: { size: 'small' } })).status,
       400,
     );
-    assert.equal((await server.send('POST', WIDGETS, { ...widget('x'), kind: 'Gadget' })).status, 400);
+    assert.equal((await server.send('POST', WIDGETS, { ...widget('x'), kind: 'Gadget' })).status, 422);
     assert.equal((await server.send('POST', WIDGETS, { ...widget('x'), apiVersion: 'v1' })).status, 400);
   });
 

@@ -163,7 +163,7 @@ describe('delete', () => {
     assert.deepEqual(names(await server.ok('DELETE', `${WIDGETS}?labelSelector=set%3Dc&dryRun=All`)), ['c3']);
     assert.deepEqual(names(await server.ok('DELETE', `${WIDGETS}?fieldSelector=metadata.name%3Dc3`)), ['c3']);
     assert.deepEqual(names(await server.ok('GET', `${WIDGETS}?labelSelector=set`)), ['keep']);
-    assert.equal((await server.send('DELETE', '/apis/demo.example.com/v1/widgets')).status, 405);
+    assert.equal((await server.send('DELETE', '/apis/demo.example.com/v1/widgets')).status, 404);
     assert.equal((await server.send('DELETE', `${WIDGETS}?fieldSelector=spec.size%3Dsmall`)).status, 400);
     assert.equal((await server.ok('GET', `${WIDGETS}/keep`)).metadata.name, 'keep');
   });
