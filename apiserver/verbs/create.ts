@@ -26,7 +26,7 @@ const NAME_TRIES = 8;
 
 /** POST to a collection. One with an Idempotency-Key makes its object once; a dry run makes none and is not kept. */
 export async function create(context: VerbContext): Promise<ServerResponse> {
-  const { parts, request, served, target } = context;
+  const { parts, request, served } = context;
   const { query } = request;
   const options = writeOptions(query, 'CreateOptions');
   const key = keyOfRequest(request.headers);

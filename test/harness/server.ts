@@ -8,6 +8,7 @@ import { type ApiServer, startApiServer } from '../../apiserver/server.ts';
 import { MemoryStore } from '../../apiserver/store/memory/store.ts';
 import type { Store } from '../../apiserver/store/store.ts';
 import type { Clock } from '../../resources/ambient/clock.ts';
+import type { Ids } from '../../resources/ambient/ids.ts';
 import { type Logger, silentLogger } from '../../resources/ambient/log.ts';
 import { systemClock } from '../../resources/ambient/system-clock.ts';
 import { systemIds } from '../../resources/ambient/system-ids.ts';
@@ -36,6 +37,7 @@ export async function startTestServer(
     readonly log?: Logger;
     readonly audit?: AuditSink;
     readonly serviceAccountKey?: string;
+    readonly ids?: Ids;
   } = {},
 ): Promise<TestServer> {
   const store = options.store ?? (await MemoryStore.open({ ids: systemIds }));
@@ -45,7 +47,7 @@ export async function startTestServer(
     sealingKeys: [SEALING_KEY],
     name: 'test',
     clock: options.clock ?? systemClock,
-    ids: systemIds,
+    ids: options.ids ?? systemIds,
     random: () => 0.5,
     log: options.log ?? silentLogger,
     ...(options.serviceAccountKey === undefined ? {} : { serviceAccountKey: options.serviceAccountKey }),

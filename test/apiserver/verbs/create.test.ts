@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
-import type { Answer } from '../../harness/raw.ts';
+import { systemIds } from '../../../resources/ambient/system-ids.ts';
+import { type Answer, send } from '../../harness/raw.ts';
+import { startTestServer } from '../../harness/server.ts';
 import { GADGETS, NAMESPACES, WIDGETS, WidgetServer, widget } from './widget-server.ts';
 
 const causeOf = (body: Answer) => body.details?.causes?.[0];
@@ -165,5 +167,15 @@ describe('create', () => {
     const [warning = ''] = answer.headers.warning ?? [];
     assert.match(warning, /ключ/);
     assert.doesNotMatch(warning, /\p{Cc}/u);
+  });
+
+  it('gives up a generated name when every one it tries is taken, and says when to try again', async () => {
+    const ids = { ...systemIds, suffix: () => 'taken' };
+    await using test = await startTestServer({ ids });
+    const generated = { body: { metadata: { generateName: 'g-' } } };
+    assert.equal((await send(test.server.app, 'POST', NAMESPACES, generated)).body.metadata?.name, 'g-taken');
+    const { status, headers, body } = await send(test.server.app, 'POST', NAMESPACES, generated);
+    assert.deepEqual([status, body.reason, headers['retry-after']], [409, 'AlreadyExists', '1']);
+    assert.deepEqual([body.details?.name, body.details?.retryAfterSeconds], ['g-taken', 1]);
   });
 });
