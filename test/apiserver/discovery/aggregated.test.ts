@@ -36,7 +36,7 @@ describe('aggregated discovery', () => {
     const { items } = aggregatedGroups(KINDS);
     assert.deepEqual(
       items.map((item) => item.metadata.name),
-      ['coppice.dev', 'apiextensions.k8s.io', 'coordination.k8s.io', 'demo.example.com'],
+      ['coppice.dev', 'apiextensions.k8s.io', 'coordination.k8s.io', 'demo.example.com', 'events.k8s.io'],
     );
     assert.deepEqual(
       items[0]?.versions[0]?.resources.map((r) => r.resource),

@@ -47,7 +47,7 @@ describe('legacy discovery', () => {
   it('puts our group first, the others by name, and core in /api only', () => {
     assert.deepEqual(
       apiGroupList([GADGET, ...BUILT_IN_KINDS]).groups.map((group) => group.name),
-      ['coppice.dev', 'apiextensions.k8s.io', 'coordination.k8s.io', 'demo.example.com'],
+      ['coppice.dev', 'apiextensions.k8s.io', 'coordination.k8s.io', 'demo.example.com', 'events.k8s.io'],
     );
     assert.deepEqual(apiVersions(KINDS, '127.0.0.1:6443'), {
       kind: 'APIVersions',

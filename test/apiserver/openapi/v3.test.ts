@@ -43,6 +43,7 @@ describe('the OpenAPI v3 documents', () => {
         'apis/apiextensions.k8s.io/v1',
         'apis/coordination.k8s.io/v1',
         'apis/demo.example.com/v1',
+        'apis/events.k8s.io/v1',
       ],
     );
     const { paths } = openAPIIndex(documents);
