@@ -109,7 +109,8 @@ export class Fleet implements AsyncDisposable {
   async heartbeat(host: string, holderIdentity: string | null = 'test'): Promise<void> {
     const leases = this.resource<CoordinationLease>(CoordinationLease, HOST_LEASE_NAMESPACE);
     const name = hostLeaseName(host);
-    const spec = { renewTime: rfc3339(this.clock.now()), ...(holderIdentity === null ? {} : { holderIdentity }) };
+    const renewTime = rfc3339(this.clock.now()).replace('Z', '.000000Z');
+    const spec = { renewTime, ...(holderIdentity === null ? {} : { holderIdentity }) };
     if (this.find<CoordinationLease>(CoordinationLease, name, HOST_LEASE_NAMESPACE) === undefined) {
       await leases.create({ apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: { name }, spec });
     } else {

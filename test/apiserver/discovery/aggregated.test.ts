@@ -43,6 +43,7 @@ describe('aggregated discovery', () => {
         'authorization.k8s.io',
         'coordination.k8s.io',
         'demo.example.com',
+        'events.k8s.io',
       ],
     );
     assert.deepEqual(

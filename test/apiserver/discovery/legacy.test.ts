@@ -68,6 +68,7 @@ describe('legacy discovery', () => {
         'authorization.k8s.io',
         'coordination.k8s.io',
         'demo.example.com',
+        'events.k8s.io',
       ],
     );
     assert.deepEqual(apiVersions(KINDS, '127.0.0.1:6443'), {

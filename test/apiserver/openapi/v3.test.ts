@@ -48,6 +48,7 @@ describe('the OpenAPI v3 documents', () => {
         'apis/authorization.k8s.io/v1',
         'apis/coordination.k8s.io/v1',
         'apis/demo.example.com/v1',
+        'apis/events.k8s.io/v1',
       ],
     );
     const { paths } = openAPIIndex(documents);

@@ -287,7 +287,7 @@ describe('a store that fails', () => {
     const spec = { image: 'tiny', size: { memory: 'y'.repeat(1_600_000) } };
     await makeQuota(test.server.app, 1);
     const body = { apiVersion: 'coppice.dev/v1', kind: 'Event', metadata: { name: 'big', annotations }, spec };
-    const event = { ...body, apiVersion: 'v1', involvedObject: {}, message: 'z'.repeat(1_600_000) };
+    const event = { ...body, apiVersion: 'v1', involvedObject: { namespace: 'red' }, message: 'z'.repeat(1_600_000) };
     const answer = await send(test.server.app, 'POST', '/api/v1/namespaces/red/events', { body: event });
     assert.deepEqual([answer.status, answer.body.reason], [413, 'RequestEntityTooLarge'], answer.text.slice(0, 300));
   });

@@ -141,11 +141,11 @@ describe('watch', () => {
     await bytes();
     const [event] = server.test.server.parts.cache.resource('demo.example.com/widgets').since(from) ?? [];
     assert.deepEqual([...(event?.encoded.keys() ?? [])].sort(), [
-      'v1/Object/Metadata/DELETED',
-      'v1/PartialObjectMetadata/Metadata/DELETED',
+      'demo.example.com/v1/Object/Metadata/DELETED',
+      'demo.example.com/v1/PartialObjectMetadata/Metadata/DELETED',
     ]);
     const marked = Buffer.from('{"type":"MARKED"}\n');
-    event?.encoded.set('v1/Object/Metadata/DELETED', marked);
+    event?.encoded.set('demo.example.com/v1/Object/Metadata/DELETED', marked);
     assert.equal(String(await bytes()), String(marked), 'it was encoded anew');
   });
 
