@@ -12,8 +12,28 @@ export interface SafePattern {
   toString(): string;
 }
 
-/** Throws with the reason when the pattern does not compile. */
+/** The repetitions of all of a pattern together: each takes room and time as if it were written out. */
+const MOST_REPETITIONS = 5_000;
+const PATTERNS_KEPT = 4_096;
+const kept = new Map<string, SafePattern>();
+
+/** Throws with the reason when the pattern does not compile, or repeats so much that it would take long to. The same pattern is compiled once. */
 export function compilePattern(pattern: string): SafePattern {
+  const known = kept.get(pattern);
+  if (known !== undefined) return known;
+  const made = compiled(pattern);
+  const [oldest] = kept.keys();
+  if (kept.size >= PATTERNS_KEPT && oldest !== undefined) kept.delete(oldest);
+  kept.set(pattern, made);
+  return made;
+}
+
+function compiled(pattern: string): SafePattern {
+  let repetitions = 0;
+  for (const [, least, most] of pattern.matchAll(/\{([0-9]+)(?:,([0-9]*))?\}/g)) repetitions += Number(most || least);
+  if (repetitions > MOST_REPETITIONS) {
+    throw new Error(`expression too large: it repeats ${repetitions} times, at most ${MOST_REPETITIONS} are taken`);
+  }
   const compiled = RE2JS.compile(pattern);
   return {
     toString: () => pattern,

@@ -1,13 +1,12 @@
-import { Ajv, type ErrorObject } from 'ajv';
-import addFormats from 'ajv-formats';
 import type { Cause } from '../../resources/meta/api-error.ts';
 import { isObject, type JsonObject } from '../../resources/meta/object.ts';
 import type { Schema } from '../../resources/meta/schema.ts';
 import { invalidValue, requiredValue, tooLong, tooMany, unsupportedValue, wrongType } from './causes.ts';
-import { childPath, resolvePointer } from './field-path.ts';
+import { childPath } from './field-path.ts';
 import { KindCompileError } from './kind-compile-error.ts';
 import { compilePattern } from './safe-pattern.ts';
-import { isFormat, STRING_FORMATS } from './string-formats.ts';
+import { type SchemaError, schemaErrors } from './schema-errors.ts';
+import { schemaNode } from './schema-node.ts';
 import type { Unchanged } from './unchanged.ts';
 
 /** What is wrong with a value, by field; on updates without what is wrong with values that are as they were. */
@@ -17,98 +16,30 @@ export type SchemaCheck = (value: JsonObject, unchanged?: Unchanged) => Cause[];
 export function compileSchemaCheck(schema: Schema): SchemaCheck {
   const faults = patternFaults(schema);
   if (faults.length > 0) throw new KindCompileError(faults);
-  const ajv = new Ajv({
-    allErrors: true,
-    strict: false,
-    validateSchema: false,
-    addUsedSchema: false,
-    verbose: true,
-    code: { regExp: Object.assign((pattern: string) => compilePattern(pattern), { code: 're2' }) },
-  });
-  addFormats.default(ajv, ['date-time']);
-  for (const name of STRING_FORMATS)
-    ajv.addFormat(name, { type: 'string', validate: (text: string) => isFormat(name, text) });
-  ajv.addKeyword({ keyword: INT64, type: 'number', validate: (_: true, value: number) => Math.abs(value) < 2 ** 63 });
-  const validate = ajv.compile(jsonSchema(schema));
+  const node = schemaNode(schema);
   return (value, unchanged) => {
-    // BigInts are integers to us and nothing to ajv; messages show the original value.
-    if (validate(withPlainNumbers(value))) return [];
-    const errors = (validate.errors ?? []).filter((error) => unchanged?.has(stepsOf(error)) !== true);
-    const causes = errors.flatMap((error) => translate(error, value));
+    // BigInts are compared as numbers; messages show the original value.
+    const errors = schemaErrors(node, withPlainNumbers(value));
+    const causes: Cause[] = [];
+    let told = 0;
+    for (const error of errors) {
+      if (unchanged?.has(error.steps.slice(0, error.depth)) === true) continue;
+      const cause = translate(error, value);
+      told += cause.message.length;
+      if (causes.length > 0 && told > MOST_CHARACTERS) break;
+      causes.push(cause);
+    }
     return causes.sort(byField);
   };
 }
 
+/** What is told of one value; the supported values of an enum may be many, and wrong ones too. */
+const MOST_CHARACTERS = 1 << 20;
+
 const byField = (a: Cause, b: Cause) => ((a.field ?? '') < (b.field ?? '') ? -1 : a.field === b.field ? 0 : 1);
-
-/** Where the schema stands that an error is of; of a condition within a schema, the value which that schema is for. */
-function stepsOf({ instancePath, schemaPath }: ErrorObject): string[] {
-  const steps = instancePath
-    .split('/')
-    .slice(1)
-    .map((token) => token.replaceAll('~1', '/').replaceAll('~0', '~'));
-  let depth = 0;
-  const tokens = schemaPath.split('/').slice(1);
-  for (let i = 0; i < tokens.length - 1; i++) {
-    if (tokens[i] === 'properties') i++;
-    else if (tokens[i] !== 'items' && tokens[i] !== 'additionalProperties') break;
-    depth++;
-  }
-  return steps.slice(0, depth);
-}
-
-/** The JSON Schema ajv understands: nulls and ints-or-strings as types, OpenAPI's boolean bounds as numbers. */
-function jsonSchema(schema: Schema): Record<string, unknown> {
-  const intOrString = schema['x-kubernetes-int-or-string'] === true;
-  const types = intOrString ? ['integer', 'string'] : schema.type === undefined ? [] : [schema.type];
-  const out: Record<string, unknown> = {};
-  if (types.length > 0) out.type = schema.nullable === true ? [...types, 'null'] : types;
-  if (types.includes('integer') && !types.includes('number')) out[INT64] = true;
-  for (const key of COPIED) if (schema[key] !== undefined) out[key] = schema[key];
-  // A list of no words is, as in Kubernetes, no restriction.
-  if (schema.enum !== undefined && schema.enum.length > 0) out.enum = schema.enum;
-  if (schema.format !== undefined && ENFORCED_FORMATS.has(schema.format)) out.format = schema.format;
-  if (schema.minimum !== undefined)
-    out[schema.exclusiveMinimum === true ? 'exclusiveMinimum' : 'minimum'] = schema.minimum;
-  if (schema.maximum !== undefined)
-    out[schema.exclusiveMaximum === true ? 'exclusiveMaximum' : 'maximum'] = schema.maximum;
-  if (schema.items !== undefined) out.items = jsonSchema(schema.items);
-  if (isObject(schema.additionalProperties)) out.additionalProperties = jsonSchema(schema.additionalProperties);
-  if (schema.not !== undefined) out.not = jsonSchema(schema.not);
-  for (const key of ['allOf', 'anyOf', 'oneOf'] as const) {
-    const parts = schema[key];
-    if (parts !== undefined) out[key] = parts.map(jsonSchema);
-  }
-  const embedded = schema['x-kubernetes-embedded-resource'] === true;
-  const properties = { ...(embedded ? EMBEDDED : {}), ...schema.properties };
-  const required = [...(schema.required ?? []), ...(embedded ? Object.keys(EMBEDDED) : [])];
-  out.properties = Object.fromEntries(Object.entries(properties).map(([name, child]) => [name, jsonSchema(child)]));
-  if (required.length > 0) out.required = [...new Set(required)];
-  return out;
-}
-
-const COPIED = [
-  'pattern',
-  'multipleOf',
-  'minLength',
-  'maxLength',
-  'minItems',
-  'maxItems',
-  'minProperties',
-  'maxProperties',
-] as const;
-// int32 and int64 are notes for clients: Kubernetes lets a larger integer pass.
-const ENFORCED_FORMATS = new Set<string>(['date-time', ...STRING_FORMATS]);
-const EMBEDDED: Readonly<Record<string, Schema>> = {
-  apiVersion: { type: 'string' },
-  kind: { type: 'string' },
-  metadata: { type: 'object' },
-};
 
 /** The largest double below 2^63: a BigInt is an integer of 64 bits, and stays one when it is rounded. */
 const LARGEST = 2 ** 63 - 1024;
-/** What is beyond 64 bits is a number, and no integer. */
-const INT64 = 'x-int64';
 
 /** The value itself when it holds no BigInt. */
 function withPlainNumbers(value: unknown): unknown {
@@ -149,41 +80,47 @@ function patternFaults(schema: Schema, place = ''): Cause[] {
   return faults;
 }
 
-function translate(error: ErrorObject, root: JsonObject): Cause[] {
-  const { path, value } = resolvePointer(root, error.instancePath);
-  const limit = Number(error.params.limit);
-  switch (error.keyword) {
+function translate({ keyword, steps, node, missing = '' }: SchemaError, root: JsonObject): Cause {
+  const { path, value } = placeOf(steps, root);
+  const { schema } = node;
+  switch (keyword) {
     case 'type':
-      return [wrongType(path, value, typesOf(error).join(','))];
-    case INT64:
-      return [wrongType(path, value, 'integer')];
+      return wrongType(path, value, node.types.filter((type) => type !== 'null').join(','));
+    case 'integer':
+      return wrongType(path, value, 'integer');
     case 'required':
-      return [requiredValue(childPath(path, String(error.params.missingProperty)))];
+      return requiredValue(childPath(path, missing));
     case 'enum':
-      return [unsupportedValue(path, value, error.schema as readonly unknown[])];
+      return unsupportedValue(path, value, schema.enum ?? []);
     case 'format':
-      return [wrongType(path, value, String(error.params.format), String(value))];
+      return wrongType(path, value, schema.format ?? '', String(value));
     case 'maxLength':
-      return [tooLong(path, limit)];
+      return tooLong(path, schema.maxLength ?? 0);
     case 'maxItems':
-      return [tooMany(path, (value as readonly unknown[]).length, limit)];
+      return tooMany(path, (value as readonly unknown[]).length, schema.maxItems ?? 0);
     case 'maxProperties':
-      return [tooMany(path, Object.keys(value as JsonObject).length, limit)];
+      return tooMany(path, Object.keys(value as JsonObject).length, schema.maxProperties ?? 0);
     case 'anyOf':
     case 'oneOf':
     case 'not':
-      return [
-        {
-          reason: 'FieldValueInvalid',
-          field: path,
-          message: `Invalid value: "": "${path}" ${COMPOSITE[error.keyword]}`,
-        },
-      ];
-    case 'if':
-      return [];
+      return {
+        reason: 'FieldValueInvalid',
+        field: path,
+        message: `Invalid value: "": "${path}" ${COMPOSITE[keyword]}`,
+      };
     default:
-      return [invalidValue(path, shownAt(error.keyword, value), `${path} in body ${sentence(error)}`)];
+      return invalidValue(path, shownAt(keyword, value), `${path} in body ${sentence(keyword, schema)}`);
   }
+}
+
+function placeOf(steps: SchemaError['steps'], root: JsonObject): { readonly path: string; readonly value: unknown } {
+  let path = '';
+  let value: unknown = root;
+  for (const step of steps) {
+    path = typeof step === 'number' ? `${path}[${step}]` : childPath(path, step);
+    value = (value as Readonly<Record<string | number, unknown>>)[step];
+  }
+  return { path, value };
 }
 
 const COMPOSITE = {
@@ -192,39 +129,33 @@ const COMPOSITE = {
   not: 'must not validate the schema (not)',
 } as const;
 
-function typesOf(error: ErrorObject): readonly string[] {
-  const types = error.params.type as string | readonly string[];
-  return (typeof types === 'string' ? types.split(',') : types).filter((type) => type !== 'null');
-}
-
 /** Lists and maps that are too small are shown by their size. */
 function shownAt(keyword: string, value: unknown): unknown {
   if (keyword === 'minItems') return (value as readonly unknown[]).length;
   return keyword === 'minProperties' ? Object.keys(value as JsonObject).length : value;
 }
 
-function sentence(error: ErrorObject): string {
-  const limit: unknown = error.params.limit;
-  switch (error.keyword) {
+function sentence(keyword: string, schema: Schema): string {
+  switch (keyword) {
     case 'pattern':
-      return `should match '${String(error.params.pattern)}'`;
+      return `should match '${schema.pattern}'`;
     case 'minimum':
-      return `should be greater than or equal to ${limit}`;
+      return `should be greater than or equal to ${schema.minimum}`;
     case 'exclusiveMinimum':
-      return `should be greater than ${limit}`;
+      return `should be greater than ${schema.minimum}`;
     case 'maximum':
-      return `should be less than or equal to ${limit}`;
+      return `should be less than or equal to ${schema.maximum}`;
     case 'exclusiveMaximum':
-      return `should be less than ${limit}`;
+      return `should be less than ${schema.maximum}`;
     case 'multipleOf':
-      return `should be a multiple of ${String(error.params.multipleOf)}`;
+      return `should be a multiple of ${schema.multipleOf}`;
     case 'minLength':
-      return `should be at least ${limit} chars long`;
+      return `should be at least ${schema.minLength} chars long`;
     case 'minItems':
-      return `should have at least ${limit} items`;
+      return `should have at least ${schema.minItems} items`;
     case 'minProperties':
-      return `should have at least ${limit} properties`;
+      return `should have at least ${schema.minProperties} properties`;
     default:
-      return error.message ?? `should satisfy ${error.keyword}`;
+      return `should satisfy ${keyword}`;
   }
 }

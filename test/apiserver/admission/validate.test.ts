@@ -202,6 +202,44 @@ describe('a schema', () => {
     fc.assert(check, { numRuns: 10 });
   });
 
+  it('refuses a pattern that is long when its repetitions are written out', () => {
+    assert.throws(
+      () =>
+        compileSchemaCheck({
+          type: 'object',
+          properties: { a: { type: 'string', pattern: '[a-z]{0,1000}|'.repeat(6) } },
+        }),
+      /expression too large/,
+    );
+  });
+
+  it('tells a thousand faults at most, and of many long ones what can be read', () => {
+    const words = Array.from({ length: 5_000 }, (_, i) => `word-${i}`);
+    const judge = compileSchemaCheck({
+      type: 'object',
+      properties: {
+        many: { type: 'array', items: { type: 'integer' } },
+        long: { type: 'array', items: { type: 'string', enum: words } },
+      },
+    });
+    assert.equal(judge({ many: Array(5_000).fill('x') }).length, 1_000);
+    const told = judge({ long: Array(5_000).fill('x') });
+    assert.ok(told.length > 1 && told.reduce((sum, { message }) => sum + message.length, 0) < 1_100_000);
+  });
+
+  it('sees fields called as what every object inherits only where they are', () => {
+    const judge = compileSchemaCheck({
+      type: 'object',
+      required: ['valueOf'],
+      properties: { toString: { type: 'string' }, valueOf: { type: 'integer' } } as Record<string, Schema>,
+    });
+    assert.deepEqual(
+      judge({}).map(({ field, reason }) => [field, reason]),
+      [['valueOf', 'FieldValueRequired']],
+    );
+    assert.deepEqual(judge({ valueOf: 1, toString: 'x' }), []);
+  });
+
   it('holds each field to its own pattern', () => {
     const text = (pattern: string): Schema => ({ type: 'string', pattern });
     const judge = compileSchemaCheck({ type: 'object', properties: { a: text('^a$'), b: text('^b$') } });
