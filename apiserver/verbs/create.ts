@@ -26,21 +26,26 @@ const NAME_TRIES = 8;
 
 /** POST to a collection. One with an Idempotency-Key makes its object once; a dry run makes none and is not kept. */
 export async function create(context: VerbContext): Promise<ServerResponse> {
-  const { parts, request, served } = context;
-  const { query } = request;
-  const options = writeOptions(query, 'CreateOptions');
+  const { request } = context;
+  const options = writeOptions(request.query, 'CreateOptions');
   const key = keyOfRequest(request.headers);
+  if (key === undefined || options.dryRun) return answer(context, await make(context, options));
   const body = await request.body(MAX_BODY_BYTES);
   const again = { ...context, request: { ...request, body: async () => body } };
-  const { object, warnings, replayed } =
-    key === undefined || options.dryRun
-      ? { ...(await make(again, options)), replayed: false }
-      : await createOnce(again, key, body, (remember) => make(again, options, remember));
+  const created = await createOnce(again, key, body, (remember) => make(again, options, remember));
+  return answer(context, created, created.replayed ? { 'idempotency-replayed': 'true' } : {});
+}
+
+function answer(
+  { parts, request, served, representation }: VerbContext,
+  { object, warnings }: Created,
+  headers: Readonly<Record<string, string>> = {},
+): ServerResponse {
   return oneObject(201, served.kind, object, {
-    representation: context.representation,
-    query,
+    representation,
+    query: request.query,
     nowMs: parts.clock.now(),
-    headers: { ...warningHeaders(warnings), ...(replayed ? { 'idempotency-replayed': 'true' } : {}) },
+    headers: { ...warningHeaders(warnings), ...headers },
   });
 }
 

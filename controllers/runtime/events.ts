@@ -50,9 +50,7 @@ export class EventRecorder implements AsyncDisposable {
   record(object: KubeObject, occurrence: Occurrence): void {
     if (this.#stop.signal.aborted || this.#waiting.length >= MAX_WAITING || !this.#mayHave(object.metadata.uid)) return;
     this.#waiting.push(this.#eventOf(object, occurrence));
-    this.#sending ??= this.#send().finally(() => {
-      this.#sending = undefined;
-    });
+    this.#sending ??= this.#send();
   }
 
   /** Resolves when everything recorded so far has been sent or dropped. */
@@ -80,7 +78,11 @@ export class EventRecorder implements AsyncDisposable {
   async #send(): Promise<void> {
     for (;;) {
       const next = this.#waiting.shift();
-      if (next === undefined || this.#stop.signal.aborted) return;
+      if (next === undefined || this.#stop.signal.aborted) {
+        // In the same step as the look at the queue: what is recorded from here on must begin anew.
+        this.#sending = undefined;
+        return;
+      }
       try {
         await this.#sendOne(next, this.#stop.signal);
       } catch (error) {
