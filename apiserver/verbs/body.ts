@@ -41,17 +41,18 @@ export function parseBody(bytes: Uint8Array, what: string): ParsedJson & { reado
 }
 
 /** A JSON or YAML body, by its content type; a protobuf one where a reader for it is given. */
-export async function readAnyBody(
-  request: ServerRequest,
-  what: string,
-  protobuf?: ProtobufReader,
-): Promise<ParsedJson> {
+export function readAnyBody(request: ServerRequest, what: string, protobuf?: ProtobufReader): Promise<ParsedJson> {
   const type = contentType(request.headers['content-type']);
   if (type === JSON_TYPE) return readJsonBody(request, what);
   if (type === YAML_TYPE) return readYamlBody(request, what);
   if (protobuf === undefined) throw unsupportedMediaType(BODY_TYPES);
-  if (type === PROTOBUF_TYPE) return { value: protobuf(await request.body(MAX_BODY_BYTES)), duplicates: [] };
+  if (type === PROTOBUF_TYPE) return readProtobufBody(request, protobuf);
   throw unsupportedMediaType([...BODY_TYPES, PROTOBUF_TYPE]);
+}
+
+/** A protobuf body. Nothing in it is a field given twice: the last one counts, or they add up. */
+async function readProtobufBody(request: ServerRequest, read: ProtobufReader): Promise<ParsedJson> {
+  return { value: read(await request.body(MAX_BODY_BYTES)), duplicates: [] };
 }
 
 /** A YAML body of whatever shape, with the fields given twice. */
