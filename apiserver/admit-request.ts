@@ -3,7 +3,8 @@ import type { Ids } from '../resources/ambient/ids.ts';
 import type { Logger } from '../resources/ambient/log.ts';
 import { ApiError } from '../resources/meta/api-error.ts';
 import type { Authenticator } from './auth/authenticate.ts';
-import type { Identity } from './auth/identity.ts';
+import { ANONYMOUS, type Identity } from './auth/identity.ts';
+import { impersonated, wishesImpersonation } from './auth/impersonate.ts';
 import { failure } from './requests/respond.ts';
 import type { ServerRequest, ServerResponse } from './requests/server-request.ts';
 
@@ -12,6 +13,8 @@ export interface AuditEntry {
   readonly id: string;
   readonly atMs: number;
   readonly user: string;
+  /** As whom the user asked, where that was somebody else. */
+  readonly impersonated?: string;
   readonly method: string;
   readonly path: string;
   readonly status: number;
@@ -39,27 +42,18 @@ export async function admitRequest(
   handle: (identity: Identity) => Promise<ServerResponse>,
 ): Promise<ServerResponse> {
   const id = deps.ids.uid();
-  let user = 'system:anonymous';
+  let asker = ANONYMOUS;
+  let as: Identity | undefined;
   const response = await answer(deps, request, async () => {
-    const identity = anonymous ? ANONYMOUS : deps.authenticate(request.credential);
-    user = identity.user;
-    refuseImpersonation(identity, request);
-    return handle(identity);
+    if (!anonymous || wishesImpersonation(request)) asker = await deps.authenticate(request.credential, request.signal);
+    as = impersonated(asker, request);
+    return handle(as ?? asker);
   });
-  deps.audit({ id, atMs: deps.clock.now(), user, method: request.method, path: request.path, status: response.status });
+  const { method, path } = request;
+  const who = { user: asker.user, ...(as === undefined ? {} : { impersonated: as.user }) };
+  deps.audit({ id, atMs: deps.clock.now(), ...who, method, path, status: response.status });
   return { ...response, headers: { 'audit-id': id, ...response.headers } };
 }
-
-/** Acting as somebody else is nobody's right; to ignore the wish would do more than was asked. */
-function refuseImpersonation(identity: Identity, { headers }: ServerRequest): void {
-  const header = Object.keys(headers).find((name) => name.startsWith('impersonate-'));
-  if (header === undefined) return;
-  const what = header === 'impersonate-group' ? 'groups' : header === 'impersonate-uid' ? 'uids' : 'users';
-  const as = `${what} "${headers[header]}"`;
-  throw new ApiError('Forbidden', `${as} is forbidden: User "${identity.user}" cannot impersonate resource "${what}"`);
-}
-
-const ANONYMOUS: Identity = { user: 'system:anonymous', groups: ['system:unauthenticated'] };
 
 async function answer(
   deps: AdmitDeps,

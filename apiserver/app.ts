@@ -1,20 +1,24 @@
 import { DEFINITIONS } from '../resources/guards/refs.ts';
 import { ApiError, notAllowed } from '../resources/meta/api-error.ts';
-import type { Verb } from '../resources/meta/define-kind.ts';
+import type { Kind, Verb } from '../resources/meta/define-kind.ts';
 import { resourceId } from '../resources/meta/resource-id.ts';
 import { type AdmitDeps, admitRequest } from './admit-request.ts';
 import { DOCUMENTS } from './auth/authorization-table.ts';
-import { type Ask, authorize } from './auth/authorize.ts';
+import { type Ask, authorize, mayGetDocument } from './auth/authorize.ts';
 import { authorizeHost } from './auth/authorize-host.ts';
 import type { Identity } from './auth/identity.ts';
+import type { TokenIssuer } from './discovery/token-issuer.ts';
 import type { ServerVersion } from './discovery/version.ts';
 import { isStream, streamOf, verbOf } from './dispatch.ts';
 import { Documents, noSuchResource, nothingHere } from './documents.ts';
 import { unlessAborted } from './registry/key-queue.ts';
 import type { ServedKind } from './registry/registry.ts';
-import { negotiate } from './requests/media-type.ts';
+import { warningOf } from './requests/deprecation.ts';
+import { asYaml, compressed } from './requests/finish-response.ts';
+import { type Negotiated, negotiate } from './requests/media-type.ts';
 import { parseRoute, type ResourceTarget, type Route } from './requests/route.ts';
 import type { App, ServerRequest, ServerResponse } from './requests/server-request.ts';
+import type { Answerers } from './verbs/answer.ts';
 import { checkRepresentation } from './verbs/represent.ts';
 import { selectionOf } from './verbs/selection.ts';
 import type { ServerParts, VerbContext, VerbHandler } from './verbs/verb-context.ts';
@@ -26,7 +30,14 @@ export interface AppDeps extends AdmitDeps {
   readonly ready: () => string | undefined;
   /** Answers streams that are plain HTTP, such as logs; by `group/plural/subresource`. */
   readonly streams?: Readonly<Record<string, VerbHandler>>;
+  /** Answers kinds and subresources that are questions. */
+  readonly answerers: Answerers;
+  readonly issuer: TokenIssuer;
 }
+
+/** Documents that are answered to GET only, in what the caller accepts. */
+const NEGOTIATED: ReadonlySet<string> = new Set(['version', 'api', 'apis']);
+const HEALTH: ReadonlySet<string> = new Set(['healthz', 'livez', 'readyz']);
 
 /** How long a mutation and a read may take, in milliseconds (a watch has its own end). */
 const MUTATION_MS = 34_000;
@@ -34,17 +45,29 @@ const READ_MS = 60_000;
 
 /** The whole server but its sockets: a request in, a response out. */
 export function createApp(deps: AppDeps): App {
-  const documents = new Documents(deps.parts.registry, deps.version, deps.ready);
-  return (request) => {
+  const documents = new Documents(deps.parts.registry, deps.version, deps.ready, deps.issuer);
+  return async (request) => {
     const parsed = route(request);
     const anonymous = !(parsed instanceof ApiError) && parsed.type === 'document' && isAnonymous(parsed.segments);
-    return admitRequest(deps, request, anonymous, async (identity) => {
+    const response = await admitRequest(deps, request, anonymous, async (identity) => {
       if (parsed instanceof ApiError) throw parsed;
       if (parsed.type === 'unknown') return nothingHere();
-      if (parsed.type === 'document') return document(documents, request, parsed.segments);
+      if (parsed.type === 'document') return document(documents, request, identity, parsed.segments);
       return resource(deps, request, identity, parsed.target);
     });
+    return compressed(request, wantsYaml(request) ? await asYaml(response) : response);
   };
+}
+
+function wantsYaml({ headers }: ServerRequest): boolean {
+  if (headers.accept?.includes('yaml') !== true) return false;
+  try {
+    return negotiate(headers.accept).yaml;
+  } catch (error) {
+    // That it cannot be served was answered already.
+    if (error instanceof ApiError) return false;
+    throw error;
+  }
 }
 
 function route(request: ServerRequest): Route | ApiError {
@@ -60,12 +83,22 @@ function isAnonymous(segments: readonly string[]): boolean {
   return DOCUMENTS[segments[0] ?? ''] === 'anonymous';
 }
 
-function document(documents: Documents, request: ServerRequest, segments: readonly string[]): ServerResponse {
-  if (request.method !== 'GET' && request.method !== 'HEAD') throw notAllowed();
-  const answer = documents.answer(request, segments);
-  if (answer !== undefined) return answer;
-  if (segments[0] === 'apis' || segments[0] === 'api') throw noSuchResource();
-  return nothingHere();
+function document(
+  documents: Documents,
+  request: ServerRequest,
+  identity: Identity,
+  segments: readonly string[],
+): ServerResponse {
+  if (!mayGetDocument(identity, segments)) {
+    const what = `User "${identity.user}" cannot ${request.method.toLowerCase()} path "${request.path}"`;
+    throw new ApiError('Forbidden', `forbidden: ${what}`, { details: {} });
+  }
+  const [root = ''] = segments;
+  const negotiated = NEGOTIATED.has(root);
+  if (request.method !== 'GET' && (negotiated || request.method !== 'HEAD')) throw notAllowed();
+  if (negotiated) documents.checkAccept(request);
+  if (HEALTH.has(root) && request.path.endsWith('/')) return nothingHere();
+  return documents.answer(request, segments) ?? nothingHere();
 }
 
 async function resource(
@@ -75,18 +108,40 @@ async function resource(
   target: ResourceTarget,
 ): Promise<ServerResponse> {
   const served = await findServed(deps, request, target);
-  if (served === undefined || (target.namespace !== undefined && !served.kind.namespaced)) throw noSuchResource();
-  if (target.name !== undefined && target.namespace === undefined && served.kind.namespaced) throw noSuchResource();
+  if (served === undefined) return unserved(deps, target);
+  const { namespaced, origin } = served.kind;
+  const misplaced = target.namespace === undefined ? namespaced && target.name !== undefined : !namespaced;
+  if (misplaced && origin === 'core') throw noSuchResource();
+  if (misplaced) return nothingHere();
   const stream = isStream(served, target);
-  const { verb, handler } = stream ? streamOf(deps.streams, request, served, target) : verbOf(request, served, target);
+  const { verb, handler } = stream
+    ? streamOf(deps.streams, request, served, target)
+    : verbOf(request, served, target, deps.answerers);
+  // A namespaced kind is read over all namespaces, and written in one.
+  if (namespaced && target.namespace === undefined && verb !== 'list' && verb !== 'watch') {
+    if (origin === 'core') throw notAllowed();
+    return nothingHere();
+  }
   const ask = askOf(request, served, target, verb);
   authorize(identity, ask);
   authorizeHost(identity, deps.parts.cache.world);
-  const representation = stream ? 'Object' : negotiate(request.headers.accept);
+  const { representation } =
+    stream || !served.kind.stored ? PLAIN : negotiate(request.headers.accept, verb === 'watch');
   checkRepresentation(verb, representation, request.query);
   const context: VerbContext = { parts: deps.parts, request, identity, served, target, ask, representation };
-  if (stream || verb === 'watch') return handler(context);
-  return withDeadline(deps, context, isRead(request) ? READ_MS : MUTATION_MS, handler);
+  return warningOf(served.kind.deprecation, () => {
+    if (stream || verb === 'watch') return handler(context);
+    return withDeadline(deps, context, isRead(request) ? READ_MS : MUTATION_MS, handler);
+  });
+}
+
+const PLAIN: Pick<Negotiated, 'representation'> = { representation: 'Object' };
+
+/** A path into a group of Kubernetes' own ends in a Status, one into a group of others in plain text. */
+function unserved({ parts }: AppDeps, { group, version }: ResourceTarget): ServerResponse {
+  const isCore = (kind: Kind) => kind.origin === 'core' && kind.group === group && kind.version === version;
+  if (group === '' || parts.registry.kinds().some(isCore)) throw noSuchResource();
+  return nothingHere();
 }
 
 /** A kind that is not known may just have been defined on another server: it is looked for again once every acknowledged write is seen. */

@@ -1,10 +1,12 @@
-import { ApiError, notAllowed } from '../resources/meta/api-error.ts';
-import type { Verb } from '../resources/meta/define-kind.ts';
+import { ApiError, notAllowed, notFound, notSupported } from '../resources/meta/api-error.ts';
+import type { RequestKind, Verb } from '../resources/meta/define-kind.ts';
+import { resourceId } from '../resources/meta/resource-id.ts';
 import { noSuchResource } from './documents.ts';
 import type { ServedKind } from './registry/registry.ts';
 import { booleanOption } from './requests/options.ts';
 import type { ResourceTarget } from './requests/route.ts';
 import type { ServerRequest } from './requests/server-request.ts';
+import { type Answerers, answering } from './verbs/answer.ts';
 import { create } from './verbs/create.ts';
 import { deleteOne } from './verbs/delete.ts';
 import { deleteCollection } from './verbs/delete-collection.ts';
@@ -56,10 +58,21 @@ export function streamOf(
 export function verbOf(
   request: ServerRequest,
   { kind }: ServedKind,
-  { name, subresource }: ResourceTarget,
+  { name, namespace, subresource }: ResourceTarget,
+  answerers: Answerers,
 ): Dispatched {
+  if (!kind.stored) {
+    if (name !== undefined) throw noSuchResource();
+    if (request.method !== 'POST' || (kind.namespaced && namespace === undefined)) throw notAllowed();
+    return questionOf(kind, resourceId(kind), answerers);
+  }
+  const action = kind.actions.find((each) => each.name === subresource);
+  if (action !== undefined) {
+    if (request.method !== 'POST') throw notAllowed();
+    return questionOf(action.request, `${resourceId(kind)}/${action.name}`, answerers);
+  }
   const plain = (verb: Verb) => {
-    if (!kind.verbs.includes(verb)) throw notAllowed();
+    if (!kind.verbs.includes(verb)) throw refusal(kind, verb);
     return { verb, handler: HANDLERS[verb] };
   };
   const { method } = request;
@@ -68,15 +81,30 @@ export function verbOf(
     if (method === 'GET') return plain(booleanOption(request.query, 'watch') ? 'watch' : 'list');
     if (method === 'POST') return plain('create');
     if (method === 'DELETE') return plain('deletecollection');
-    throw notAllowed();
+    if (kind.origin !== 'core' && (method === 'PUT' || method === 'PATCH'))
+      throw new ApiError('BadRequest', 'name must be provided');
+    throw refusal(kind, '');
   }
   if (subresource === undefined) {
     const verb = ITEM_VERBS.get(method);
-    if (verb === undefined) throw notAllowed();
+    if (verb === undefined) throw refusal(kind, triedBy(method));
     return plain(verb);
   }
-  return subresourceVerb(kind, method, subresource);
+  return subresourceVerb(kind, method, name, subresource);
 }
+
+function questionOf(kind: RequestKind, id: string, answerers: Answerers): Dispatched {
+  const answerer = answerers[id];
+  if (answerer === undefined) throw noSuchResource();
+  return { verb: 'create', handler: answering(kind, answerer) };
+}
+
+/** 405 as the kind's side of a real server words it. */
+function refusal(kind: ServedKind['kind'], tried: string): ApiError {
+  return kind.origin === 'core' ? notAllowed() : notSupported(kind, tried);
+}
+
+const triedBy = (method: string): string => (method === 'POST' ? 'create' : (ITEM_VERBS.get(method) ?? ''));
 
 const ITEM_VERBS: ReadonlyMap<string, Verb> = new Map([
   ['HEAD', 'get'],
@@ -86,13 +114,13 @@ const ITEM_VERBS: ReadonlyMap<string, Verb> = new Map([
   ['DELETE', 'delete'],
 ]);
 
-function subresourceVerb(kind: ServedKind['kind'], method: string, subresource: string): Dispatched {
+function subresourceVerb(kind: ServedKind['kind'], method: string, name: string, subresource: string): Dispatched {
   const isStatus = subresource === 'status' && kind.status;
   const isScale = subresource === 'scale' && kind.scale !== undefined;
   const isPart = Object.hasOwn(kind.parts, subresource);
-  if (!isStatus && !isScale && !isPart) throw noSuchResource();
+  if (!isStatus && !isScale && !isPart) throw kind.origin === 'core' ? noSuchResource() : notFound(kind, name);
   if ((method === 'GET' || method === 'HEAD') && !isPart) return { verb: 'get', handler: get };
   if (method === 'PUT') return { verb: 'update', handler: isScale ? writeScale : update };
   if (method === 'PATCH' && !isPart) return { verb: 'patch', handler: isScale ? writeScale : patch };
-  throw notAllowed();
+  throw refusal(kind, triedBy(method));
 }

@@ -6,30 +6,39 @@ import {
   aggregatedCore,
   aggregatedGroups,
 } from './discovery/aggregated.ts';
-import { etagOf, matchesEtag } from './discovery/content-hash.ts';
+import { contentHash, etagOf, matchesEtag } from './discovery/content-hash.ts';
 import { apiGroup, apiGroupList, apiResourceList, apiVersions } from './discovery/legacy.ts';
+import { issuerConfiguration, type TokenIssuer } from './discovery/token-issuer.ts';
 import type { ServerVersion } from './discovery/version.ts';
-import { openAPIv2 } from './openapi/v2.ts';
-import { type EncodedDocument, openAPIDocuments, openAPIIndex } from './openapi/v3.ts';
+import { type HealthCheck, health } from './health.ts';
+import { type EncodedDocument, OpenAPIDocuments } from './openapi/openapi-documents.ts';
+import { V2_CONTENT_TYPE, v2Form } from './openapi/v2.ts';
+import { openAPIIndex } from './openapi/v3.ts';
 import type { Registry } from './registry/registry.ts';
+import { negotiate } from './requests/media-type.ts';
 import { json, text } from './requests/respond.ts';
 import type { ServerRequest, ServerResponse } from './requests/server-request.ts';
 
 const encoder = new TextEncoder();
-const FOREVER = 'public, immutable, max-age=31536000';
+/** Of a document whose address holds its hash. */
+const FOREVER = { 'cache-control': 'public, immutable', expires: 'Fri, 31 Dec 2100 00:00:00 GMT' };
 
 /** What a server says about itself: discovery, OpenAPI, version, health. Made anew when its kinds change. */
 export class Documents {
   readonly #registry: Registry;
   readonly #version: ServerVersion;
-  readonly #ready: () => string | undefined;
-  #made: { readonly version: number; readonly openAPI: ReadonlyMap<string, EncodedDocument> } | undefined;
+  readonly #openAPI: OpenAPIDocuments;
+  readonly #checks: Readonly<Record<string, readonly HealthCheck[]>>;
+  readonly #issuer: TokenIssuer;
 
   /** `ready` answers why the server is not ready, or undefined when it is. */
-  constructor(registry: Registry, version: ServerVersion, ready: () => string | undefined) {
+  constructor(registry: Registry, version: ServerVersion, ready: () => string | undefined, issuer: TokenIssuer) {
     this.#registry = registry;
     this.#version = version;
-    this.#ready = ready;
+    this.#openAPI = new OpenAPIDocuments(registry);
+    const ping: HealthCheck = { name: 'ping', failure: () => undefined };
+    this.#checks = { healthz: [ping], livez: [ping], readyz: [ping, { name: 'store', failure: ready }] };
+    this.#issuer = issuer;
   }
 
   /** The document at a path, or undefined when there is none. Only GET reads documents. */
@@ -42,12 +51,17 @@ export class Documents {
         return segments.length === 1 ? json(200, this.#version) : undefined;
       case 'healthz':
       case 'livez':
-        return text(200, 'ok');
       case 'readyz':
-        return this.#readiness();
+        return third === undefined ? health(root, this.#checks[root] ?? [], second, request.query) : undefined;
       case 'openapi':
         if (second === 'v2' && third === undefined) return this.#openAPIv2(request);
         return second === 'v3' ? this.#openAPIv3(request, third === undefined ? [] : [third, ...rest]) : undefined;
+      case '.well-known':
+        if (segments.join('/') !== '.well-known/openid-configuration') return undefined;
+        return forAnHour(json(200, issuerConfiguration(this.#issuer, request.headers.host ?? 'localhost')));
+      case 'openid':
+        if (segments.join('/') !== 'openid/v1/jwks') return undefined;
+        return forAnHour(json(200, this.#issuer.keySet(), { 'content-type': 'application/jwk-set+json' }));
       case 'api':
         return third === undefined ? this.#core(request, second) : undefined;
       case 'apis':
@@ -57,12 +71,18 @@ export class Documents {
     }
   }
 
+  /** Throws `NotAcceptable` when a document of JSON is asked for in another form. Discovery has forms of its own. */
+  checkAccept(request: ServerRequest): void {
+    if (aggregatedAsked(request) === undefined) negotiate(request.headers.accept);
+  }
+
   #paths(): string[] {
     const groups = apiGroupList(this.#registry.kinds()).groups.flatMap((group) => [
       `/apis/${group.name}`,
       ...group.versions.map((version) => `/apis/${version.groupVersion}`),
     ]);
     return [
+      '/.well-known/openid-configuration',
       '/api',
       '/api/v1',
       '/apis',
@@ -71,14 +91,10 @@ export class Documents {
       '/livez',
       '/openapi/v2',
       '/openapi/v3',
+      '/openid/v1/jwks',
       '/readyz',
       '/version',
     ];
-  }
-
-  #readiness(): ServerResponse {
-    const why = this.#ready();
-    return why === undefined ? text(200, 'ok') : text(503, `not ready: ${why}`);
   }
 
   #core(request: ServerRequest, version: string | undefined): ServerResponse | undefined {
@@ -101,27 +117,24 @@ export class Documents {
   }
 
   #openAPIv2(request: ServerRequest): ServerResponse {
-    const { contentType, body } = openAPIv2(request.headers.accept ?? '');
-    return tagged(request, typeof body === 'string' ? encoder.encode(body) : body, contentType);
+    const form = v2Form(request.headers.accept ?? '');
+    return encoded(request, this.#openAPI.v2(form), V2_CONTENT_TYPE[form]);
   }
 
   #openAPIv3(request: ServerRequest, path: readonly string[]): ServerResponse | undefined {
-    const documents = this.#openAPI();
+    const documents = this.#openAPI.v3();
     if (path.length === 0) return tagged(request, openAPIIndex(documents));
     const document = documents.get(path.join('/'));
     if (document === undefined) return undefined;
-    const response = tagged(request, encoder.encode(document.text));
-    if (request.query.get('hash') !== document.hash) return response;
-    const expires = 'Fri, 31 Dec 2100 00:00:00 GMT';
-    return { ...response, headers: { ...response.headers, 'cache-control': FOREVER, expires } };
+    // An address with another hash is of a document that was: the one that is now answers, to be asked for again.
+    const forever = request.query.get('hash') === document.hash;
+    return encoded(request, document, 'application/json', forever ? FOREVER : {});
   }
+}
 
-  #openAPI(): ReadonlyMap<string, EncodedDocument> {
-    if (this.#made?.version !== this.#registry.version) {
-      this.#made = { version: this.#registry.version, openAPI: openAPIDocuments(this.#registry.kinds()) };
-    }
-    return this.#made.openAPI;
-  }
+/** Keys change with the server's home only, so whoever checks tokens may keep them a while. */
+function forAnHour(response: ServerResponse): ServerResponse {
+  return { ...response, headers: { ...response.headers, 'cache-control': 'public, max-age=3600' } };
 }
 
 /** The aggregated form that the Accept header names before plain JSON. */
@@ -143,16 +156,22 @@ function found(request: ServerRequest, document: object | undefined): ServerResp
 }
 
 /** A document with its ETag; 304 when the caller has it. */
-function tagged(
+function tagged(request: ServerRequest, document: object, contentType = 'application/json'): ServerResponse {
+  const bytes = encoder.encode(encodeJson(document));
+  return encoded(request, { bytes, hash: contentHash(bytes) }, contentType);
+}
+
+function encoded(
   request: ServerRequest,
-  document: object | Uint8Array,
-  contentType = 'application/json',
+  { bytes, hash }: EncodedDocument,
+  contentType: string,
+  more: Readonly<Record<string, string>> = {},
 ): ServerResponse {
-  const body = document instanceof Uint8Array ? document : encoder.encode(encodeJson(document));
-  const etag = etagOf(body);
-  const headers = { 'content-type': contentType, etag, vary: 'Accept', 'cache-control': 'public' };
+  const etag = etagOf(hash);
+  const headers = { etag, vary: 'Accept', 'cache-control': 'public', ...more };
+  // A 304 has no body, so it has no type of one.
   if (matchesEtag(request.headers['if-none-match'], etag)) return { status: 304, headers, body: new Uint8Array() };
-  return { status: 200, headers, body };
+  return { status: 200, headers: { 'content-type': contentType, ...headers }, body: bytes };
 }
 
 /** 404 for a path that means nothing, in the plain text that clients know. */
@@ -162,5 +181,5 @@ export function nothingHere(): ServerResponse {
 
 /** 404 for a resource that is not served, as a Status. */
 export function noSuchResource(): ApiError {
-  return new ApiError('NotFound', 'the server could not find the requested resource');
+  return new ApiError('NotFound', 'the server could not find the requested resource', { details: {} });
 }

@@ -8,7 +8,10 @@ import { resourceId } from '../resources/meta/resource-id.ts';
 import type { AuditSink } from './admit-request.ts';
 import { createApp } from './app.ts';
 import { createAuthenticator } from './auth/authenticate.ts';
+import { createBearerTokens } from './auth/bearer-tokens.ts';
 import { controllerIdentity, type Identity, OPERATOR } from './auth/identity.ts';
+import { ISSUER, ServiceAccountTokens } from './auth/service-account-tokens.ts';
+import { ObjectCodec } from './cache/object-codec.ts';
 import { ListSnapshots } from './cache/snapshots.ts';
 import { WatchCache } from './cache/watch-cache.ts';
 import { ApiClient } from './client/client.ts';
@@ -18,12 +21,17 @@ import { definitionKind } from './crds/definition-rules.ts';
 import { followDefinitions } from './crds/follow-definitions.ts';
 import { putOwnDefinitions } from './crds/own-definitions.ts';
 import { serverVersion } from './discovery/version.ts';
+import { keepForgetting } from './idempotency/forget-answers.ts';
 import { inProcessTransport } from './in-process-transport.ts';
 import type { Upgrader } from './listen.ts';
+import { newServiceAccountKey } from './pki/service-account-key.ts';
+import { answerersOf } from './questions/answerers.ts';
 import { FenceRefresh } from './registry/fence-refresh.ts';
 import { KeyQueue } from './registry/key-queue.ts';
 import { Registry } from './registry/registry.ts';
 import type { App } from './requests/server-request.ts';
+import { MissingKeyError } from './sealing/missing-key-error.ts';
+import { Sealer } from './sealing/sealer.ts';
 import type { Store } from './store/store.ts';
 import { ControlHub } from './streams/control-hub.ts';
 import { keepPresence } from './streams/presence.ts';
@@ -35,6 +43,10 @@ export interface ApiServerOptions {
   readonly store: Store;
   readonly kinds?: readonly Kind[];
   readonly operatorTokenHash: string;
+  /** What signs the tokens of service accounts: an EC P-256 key as PEM. Without one they are good for this run only. */
+  readonly serviceAccountKey?: string;
+  /** What Secrets are sealed with in the store: 32 bytes each in hex; the first seals, all of them open. */
+  readonly sealingKeys: readonly string[];
   /** How this server is called in leases. */
   readonly name: string;
   readonly clock: Clock;
@@ -62,8 +74,10 @@ const AUDIT_NOBODY: AuditSink = () => {};
 export async function startApiServer(options: ApiServerOptions): Promise<ApiServer> {
   const { store, clock, ids, random, log } = options;
   const ending = new AbortController();
-  const cache = new WatchCache(store);
   const builtIn = options.kinds ?? BUILT_IN_KINDS;
+  const sealer = new Sealer(options.sealingKeys);
+  const resources = new Set(builtIn.filter((kind) => kind.sealed).map(resourceId));
+  const cache = new WatchCache(store, undefined, new ObjectCodec({ sealer, resources }));
   const definitions = definitionKind(builtIn);
   const registry = new Registry(
     builtIn.map((kind) => (resourceId(kind) === resourceId(definitions) ? definitions : kind)),
@@ -84,8 +98,11 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
   };
   const hub = new ControlHub({ clock, ids, log });
   let lost: string | undefined;
+  const { operatorTokenHash, serviceAccountKey: key = newServiceAccountKey() } = options;
+  const serviceAccounts = new ServiceAccountTokens({ key, clock, ids, cache });
+  const bearerTokens = createBearerTokens({ operatorTokenHash, serviceAccounts });
   const admit = {
-    authenticate: createAuthenticator({ operatorTokenHash: options.operatorTokenHash }),
+    authenticate: createAuthenticator(bearerTokens),
     audit: options.audit ?? AUDIT_NOBODY,
     clock,
     ids,
@@ -97,6 +114,8 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
     version: serverVersion(options.platform),
     ready: () => lost,
     streams: { 'coppice.dev/vms/logs': logsHandler(hub) },
+    answerers: answerersOf(bearerTokens, serviceAccounts),
+    issuer: { name: ISSUER, keySet: () => serviceAccounts.keySet() },
   });
   const following = (await cache.start(ending.signal)).following.catch((error: unknown) => {
     if (ending.signal.aborted) return;
@@ -104,6 +123,11 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
     watching.abort(error);
     log.error('the cache lost the store', { error: lost });
   });
+  if (sealer.missingKeys.length > 0) {
+    ending.abort(new Error('the server does not start'));
+    await following;
+    throw new MissingKeyError(sealer.missingKeys);
+  }
   const stopDefining = followDefinitions({ cache, registry, builtIn, log });
   const transportFor = (identity: Identity) => inProcessTransport(app, identity);
   const ours = builtIn.filter((kind) => kind.origin === 'coppice');
@@ -122,6 +146,7 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
     ending.signal,
   );
   const compacting = keepCompacting({ store, clock, log }, ending.signal);
+  const forgetting = keepForgetting({ store, clock, log }, ending.signal);
   return {
     app,
     upgrade: createUpgrader({ ...admit, parts, hub }),
@@ -135,7 +160,7 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
       await hub[Symbol.asyncDispose]();
       watching.abort(new Error('the server is stopping'));
       ending.abort(new Error('the server is stopping'));
-      await Promise.allSettled([following, presence, compacting]);
+      await Promise.allSettled([following, presence, compacting, forgetting]);
     },
   };
 }

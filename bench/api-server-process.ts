@@ -15,6 +15,7 @@ const { token, hash } = pki.operator(undefined);
 await using server = await startApiServer({
   store,
   operatorTokenHash: hash,
+  sealingKeys: pki.sealingKeys(),
   name: 'bench',
   clock,
   ids,

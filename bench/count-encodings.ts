@@ -13,7 +13,7 @@ export async function countEncodings(watchers: number, { clock, ids }: BenchWorl
   await using store = await MemoryStore.open({ ids });
   const platform = { platform: 'linux/amd64', runtime: process.version };
   const rest = { name: 'bench', clock, ids, random: Math.random, log: silentLogger, platform };
-  await using server = await startApiServer({ store, operatorTokenHash: '', ...rest });
+  await using server = await startApiServer({ store, operatorTokenHash: '', sealingKeys: [ids.secret(32)], ...rest });
   const images = new ApiClient(server.transportFor(OPERATOR)).resource<Image>(Image);
   const { metadata } = await images.create(anImage(0));
   let encodings = 0;

@@ -32,6 +32,7 @@ async function makeFilled({ folder, clock, ids }: BenchWorld): Promise<string> {
   await using server = await startApiServer({
     store,
     operatorTokenHash: '',
+    sealingKeys: [ids.secret(32)],
     name: 'bench',
     clock,
     ids,

@@ -1,14 +1,19 @@
+import { LocalSubjectAccessReview, SelfSubjectAccessReview, SubjectAccessReview } from './kinds/access-reviews.ts';
 import { ConfigMap } from './kinds/config-map.ts';
 import { CoordinationLease } from './kinds/coordination-lease.ts';
 import { CustomResourceDefinition } from './kinds/custom-resource-definition.ts';
 import { Event } from './kinds/event.ts';
+import { EventsEvent } from './kinds/events-event.ts';
 import { Host } from './kinds/host.ts';
 import { Image } from './kinds/image.ts';
 import { Namespace } from './kinds/namespace.ts';
 import { Policy } from './kinds/policy.ts';
 import { Secret } from './kinds/secret.ts';
+import { SelfSubjectReview } from './kinds/self-subject-review.ts';
+import { SelfSubjectRulesReview } from './kinds/self-subject-rules-review.ts';
 import { ServiceAccount } from './kinds/service-account.ts';
 import { Tenant } from './kinds/tenant.ts';
+import { TokenReview } from './kinds/token-review.ts';
 import { VM } from './kinds/vm.ts';
 import type { Kind } from './meta/define-kind.ts';
 
@@ -24,6 +29,13 @@ export const BUILT_IN_KINDS: readonly Kind[] = [
   Secret,
   ServiceAccount,
   Event,
+  EventsEvent,
   CoordinationLease,
   CustomResourceDefinition,
+  SelfSubjectReview,
+  TokenReview,
+  SelfSubjectAccessReview,
+  SelfSubjectRulesReview,
+  SubjectAccessReview,
+  LocalSubjectAccessReview,
 ];

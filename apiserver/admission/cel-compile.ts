@@ -5,7 +5,7 @@ import type { Schema, ValidationRule } from '../../resources/meta/schema.ts';
 import { invalidValue } from './causes.ts';
 import { checkingEnvironment, meteredEnvironment } from './cel-functions.ts';
 import type { CelMeter } from './cel-meter.ts';
-import { literalPatterns, mentions, meteredRule } from './cel-rewrite.ts';
+import { lengthOf, literalPatterns, mentions, meteredRule, withoutPlaces } from './cel-rewrite.ts';
 import { CelTypes } from './cel-types.ts';
 import { compilePattern } from './safe-pattern.ts';
 
@@ -16,8 +16,10 @@ export interface RuleScope {
 }
 
 export interface CompiledRule {
-  /** Reads the previous value, so it has nothing to say about a new one. */
-  readonly onChange: boolean;
+  /** Reads the previous value, so it has nothing to say about a new one, but where that is optional. */
+  readonly readsOld: boolean;
+  /** The previous value is an optional one, which a new value has not. */
+  readonly optionalOld: boolean;
   readonly reason: string;
   /** Where the cause stands, below the value: `.replicas`. */
   readonly fieldPath: string | undefined;
@@ -42,11 +44,17 @@ export class RuleCompiler {
   readonly faults: Cause[] = [];
   readonly #checking: Environment;
   readonly #running: Environment;
+  /** Where `oldSelf` is optional. */
+  readonly #runningOptional: Environment;
   readonly #types: CelTypes;
+  readonly #meter: CelMeter;
 
   constructor(meter: CelMeter) {
+    this.#meter = meter;
     this.#checking = checkingEnvironment();
-    this.#running = meteredEnvironment(meter).registerVariable('self', 'dyn').registerVariable('oldSelf', 'dyn');
+    const running = meteredEnvironment(meter).registerVariable('self', 'dyn');
+    this.#running = running.clone().registerVariable('oldSelf', 'dyn');
+    this.#runningOptional = running.clone().registerVariable('oldSelf', 'optional<dyn>');
     this.#types = new CelTypes(this.#checking);
   }
 
@@ -54,7 +62,7 @@ export class RuleCompiler {
     // Copies of the environment are closed to new types: name all types before the first copy.
     this.#types.of(root);
     this.#nameTypes(root);
-    return this.#node(root, '');
+    return this.#node(root, '', undefined);
   }
 
   #nameTypes(schema: Schema): void {
@@ -62,18 +70,22 @@ export class RuleCompiler {
     for (const child of childrenOf(schema)) this.#nameTypes(child);
   }
 
-  #node(schema: Schema, place: string): NodeRules {
+  /** `apart` is the place of the list or map above whose parts do not correspond to those of its previous value. */
+  #node(schema: Schema, place: string, apart: string | undefined): NodeRules {
+    const here = place === '' ? 'the object' : place.slice(0, -1);
+    const inFields = apart ?? (schema['x-kubernetes-map-type'] === 'atomic' ? here : undefined);
+    const inItems = apart ?? (schema['x-kubernetes-list-type'] === 'map' ? undefined : here);
     const properties = new Map<string, NodeRules>();
     for (const [name, child] of Object.entries(schema.properties ?? {})) {
-      const node = this.#node(child, `${place}properties[${name}].`);
+      const node = this.#node(child, `${place}properties[${name}].`, inFields);
       if (isUseful(node)) properties.set(name, node);
     }
     const rules = (schema['x-kubernetes-validations'] ?? []).flatMap((rule, i) =>
-      this.#rule(rule, schema, `${place}x-kubernetes-validations[${i}]`),
+      this.#rule(rule, schema, `${place}x-kubernetes-validations[${i}]`, apart),
     );
-    const items = schema.items === undefined ? undefined : this.#node(schema.items, `${place}items.`);
+    const items = schema.items === undefined ? undefined : this.#node(schema.items, `${place}items.`, inItems);
     const values = isObject(schema.additionalProperties)
-      ? this.#node(schema.additionalProperties, `${place}additionalProperties.`)
+      ? this.#node(schema.additionalProperties, `${place}additionalProperties.`, inFields)
       : undefined;
     return {
       rules,
@@ -85,18 +97,29 @@ export class RuleCompiler {
     };
   }
 
-  #rule(rule: ValidationRule, schema: Schema, place: string): readonly CompiledRule[] {
-    const type = this.#types.of(schema);
-    const test = this.#expression(rule.rule, type, 'bool', `${place}.rule`);
+  #rule(rule: ValidationRule, schema: Schema, place: string, apart: string | undefined): readonly CompiledRule[] {
+    const self = this.#types.of(schema);
+    const optionalOld = rule.optionalOldSelf === true;
+    const types = { self, optionalOld };
+    const test = this.#expression(rule.rule, types, 'bool', `${place}.rule`);
     const words =
       rule.messageExpression === undefined
         ? undefined
-        : this.#expression(rule.messageExpression, type, 'string', `${place}.messageExpression`);
+        : this.#expression(rule.messageExpression, types, 'string', `${place}.messageExpression`);
     if (test === undefined) return [];
+    if (test.mentionsOld && apart !== undefined) {
+      const why = `oldSelf cannot be used on the uncorrelatable portion of the schema within ${apart}`;
+      this.faults.push(invalidValue(`${place}.rule`, rule.rule, why));
+    }
+    if (!test.mentionsOld && rule.optionalOldSelf !== undefined) {
+      const why = 'may not be set if oldSelf is not used in rule';
+      this.faults.push(invalidValue(`${place}.optionalOldSelf`, rule.optionalOldSelf, why));
+    }
     const fixed = rule.message ?? `failed rule: ${rule.rule.trim()}`;
     return [
       {
-        onChange: test.mentionsOld,
+        readsOld: test.mentionsOld,
+        optionalOld,
         reason: rule.reason ?? 'FieldValueInvalid',
         fieldPath: rule.fieldPath,
         evaluate: test.run,
@@ -105,9 +128,12 @@ export class RuleCompiler {
     ];
   }
 
-  #expression(text: string, type: string, answer: string, place: string): Expression | undefined {
+  #expression(text: string, types: ScopeTypes, answer: string, place: string): Expression | undefined {
     try {
-      const environment = this.#checking.clone().registerVariable('self', type).registerVariable('oldSelf', type);
+      const environment = this.#checking
+        .clone()
+        .registerVariable('self', types.self)
+        .registerVariable('oldSelf', types.optionalOld ? `optional<${types.self}>` : types.self);
       const parsed = environment.parse(text);
       const metered = meteredRule(parsed.ast);
       const mentionsOld = mentions(parsed.ast, 'oldSelf');
@@ -117,13 +143,25 @@ export class RuleCompiler {
       if (checked.type !== answer && checked.type !== 'dyn') {
         throw new Error(`must evaluate to ${answer}, not ${checked.type}`);
       }
-      return { run: this.#running.parse(metered), mentionsOld };
+      const runnable = (types.optionalOld ? this.#runningOptional : this.#running).parse(metered);
+      withoutPlaces(runnable.ast);
+      const steps = lengthOf(runnable.ast);
+      const run = (scope: RuleScope): unknown => {
+        this.#meter.charge(steps);
+        return runnable(scope);
+      };
+      return { run, mentionsOld };
     } catch (error) {
       const why = error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error);
       this.faults.push(invalidValue(place, text, `compilation failed: ${why}`));
       return undefined;
     }
   }
+}
+
+interface ScopeTypes {
+  readonly self: string;
+  readonly optionalOld: boolean;
 }
 
 interface Expression {

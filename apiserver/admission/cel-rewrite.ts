@@ -8,6 +8,20 @@ export function meteredRule(ast: ASTNode): string {
   return serialize(metered(ast));
 }
 
+/** How many steps an expression is long: what evaluating it once takes, loops aside. */
+export function lengthOf(node: ASTNode): number {
+  return childrenOf(node).reduce((sum, child) => sum + lengthOf(child), 1);
+}
+
+/**
+ * Takes the places out of an expression that is run. An error in it shows the text up to its place, which would make errors that a
+ * quantifier swallows as dear as the text is long.
+ */
+export function withoutPlaces(node: ASTNode): void {
+  Object.assign(node, { pos: undefined, start: undefined, end: undefined });
+  for (const child of childrenOf(node)) withoutPlaces(child);
+}
+
 /** Whether an expression reads a variable. */
 export function mentions(node: ASTNode, variable: string): boolean {
   if (node.op === 'id') return node.args === variable;
@@ -26,6 +40,20 @@ const PATTERN_METHODS: ReadonlySet<string> = new Set(['matches', 'find', 'findAl
 const UNMETERED_METHODS: ReadonlySet<string> = new Set(['or', 'orValue', 'value', 'hasValue', 'optMap', 'optFlatMap']);
 const UNMETERED_CALLS: ReadonlySet<string> = new Set(['has', 'type', 'dyn']);
 const NAMESPACES: ReadonlySet<string> = new Set(['cel', 'optional']);
+/** Functions that are written with a namespace in front, which may also be the name of a variable: `ip.isCanonical`, by what is asked of it. */
+const NAMESPACED: ReadonlyMap<string, (name: string, args: number) => boolean> = new Map([
+  ['ip', (name, args) => name === 'isCanonical' && args === 1],
+  ['strings', (name, args) => name === 'quote' && args === 1],
+  ['sets', (_, args) => args === 2],
+  ['format', (name, args) => (name === 'named' ? args === 1 : args === 0 && name !== 'size')],
+]);
+/** Methods whose receiver costs more than going over it once, by what pays for it. */
+const DEAR_RECEIVERS: ReadonlyMap<string, string> = new Map([
+  ['split', 'spread'],
+  ['size', 'spread'],
+  ['join', 'weigh'],
+]);
+const ZONED = /^get(?:Date|DayOfMonth|DayOfWeek|DayOfYear|FullYear|Hours|Milliseconds|Minutes|Month|Seconds)$/;
 
 function metered(node: ASTNode): ASTNode {
   switch (node.op) {
@@ -35,8 +63,9 @@ function metered(node: ASTNode): ASTNode {
     case 'rcall': {
       const [name, receiver, args] = node.args;
       const inner = args.map(metered);
-      const free = UNMETERED_METHODS.has(name) || (receiver.op === 'id' && NAMESPACES.has(receiver.args));
-      const to = free ? metered(receiver) : through('visit', metered(receiver));
+      if (isLoop(name, args)) return changed(node, 'rcall', [name, walked(node, metered(receiver), args), inner]);
+      const free = UNMETERED_METHODS.has(name) || isNamespace(receiver, name, args.length);
+      const to = free ? metered(receiver) : through(payment(name, args.length), metered(receiver));
       return changed(node, 'rcall', [name === 'matches' ? 're2matches' : name, to, inner]);
     }
     case 'call': {
@@ -47,8 +76,8 @@ function metered(node: ASTNode): ASTNode {
         return changed(node, 'rcall', ['re2matches', text, [pattern]]);
       }
       return changed(node, 'call', [
-        name,
-        UNMETERED_CALLS.has(name) ? inner : inner.map((arg) => through('visit', arg)),
+        name === 'duration' ? 'safeDuration' : name,
+        UNMETERED_CALLS.has(name) ? inner : inner.map((arg) => through(DEAR_RECEIVERS.get(name) ?? 'visit', arg)),
       ]);
     }
     case 'in':
@@ -56,6 +85,10 @@ function metered(node: ASTNode): ASTNode {
     case '==':
     case '!=':
     case '+':
+    case '<':
+    case '<=':
+    case '>':
+    case '>=':
       return changed(node, node.op, weighed(node.args));
     case '.':
     case '.?':
@@ -74,6 +107,31 @@ function metered(node: ASTNode): ASTNode {
     default:
       return changed(node, node.op, node.args.map(metered));
   }
+}
+
+const LOOPS: ReadonlySet<string> = new Set(['all', 'exists', 'exists_one', 'map', 'filter']);
+/** What an item costs besides what is done with it; more than a step, since what fails in a quantifier is an error made. */
+const STEPS_AN_ITEM = 6;
+
+function isLoop(name: string, [variable, ...body]: readonly ASTNode[]): boolean {
+  return LOOPS.has(name) && variable?.op === 'id' && body.length > 0;
+}
+
+/** A list that is walked is paid for as often as its loop is long. */
+function walked(node: ASTNode, list: ASTNode, args: readonly ASTNode[]): ASTNode {
+  const steps = args.reduce((sum, arg) => sum + lengthOf(arg), STEPS_AN_ITEM);
+  return changed(node, 'call', ['walk', [list, changed(node, 'value', BigInt(steps))]]);
+}
+
+function isNamespace(receiver: ASTNode, name: string, args: number): boolean {
+  if (receiver.op !== 'id') return false;
+  return NAMESPACES.has(receiver.args) || NAMESPACED.get(receiver.args)?.(name, args) === true;
+}
+
+/** What the receiver of a method goes through. */
+function payment(name: string, args: number): string {
+  if (args === 1 && ZONED.test(name)) return 'zoned';
+  return DEAR_RECEIVERS.get(name) ?? 'visit';
 }
 
 /** Comparing with a literal takes no longer than the literal is. */

@@ -1,6 +1,7 @@
-import { Environment } from '@marcbachmann/cel-js';
+import { Duration } from '@marcbachmann/cel-js/evaluator';
 import { isObject } from '../../resources/meta/object.ts';
 import type { Schema } from '../../resources/meta/schema.ts';
+import { isFormat } from './string-formats.ts';
 
 /** Names CEL keeps for itself; a property so named is `__name__` in rules. */
 const RESERVED: ReadonlySet<string> = new Set(
@@ -46,18 +47,42 @@ function celNumber(value: number, schema: Schema | undefined): number | bigint {
   return schema?.type !== 'number' && Number.isInteger(value) ? BigInt(value) : value;
 }
 
-const DURATIONS = new Environment().registerVariable('text', 'string').parse('duration(text)');
-
+/** What stood before a format was asked for may not have it: then it is the text it is. */
 function celString(text: string, format: string | undefined): unknown {
   switch (format) {
     case 'date-time':
     case 'date':
       return new Date(text);
     case 'duration':
-      return DURATIONS({ text });
+      return durationOf(text) ?? text;
     case 'byte':
-      return Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+      return isFormat('byte', text) ? Uint8Array.from(atob(text), (c) => c.charCodeAt(0)) : text;
     default:
       return text;
   }
+}
+
+const NANOSECONDS: Readonly<Record<string, bigint>> = {
+  ns: 1n,
+  us: 1_000n,
+  µs: 1_000n,
+  ms: 1_000_000n,
+  s: 1_000_000_000n,
+  m: 60_000_000_000n,
+  h: 3_600_000_000_000n,
+  d: 86_400_000_000_000n,
+  w: 604_800_000_000_000n,
+};
+/** Longer texts name no duration that fits; their numbers are long to compute with. */
+const MAX_DURATION_LENGTH = 128;
+
+function durationOf(text: string): Duration | undefined {
+  if (text.length > MAX_DURATION_LENGTH || !isFormat('duration', text)) return undefined;
+  let nanos = 0n;
+  for (const [, whole = '0', fraction = '', unit = ''] of text.matchAll(/([0-9]+)(?:\.([0-9]+))?([a-zµ]+)/g)) {
+    const worth = NANOSECONDS[unit] ?? 0n;
+    nanos += BigInt(whole) * worth + (BigInt(fraction || '0') * worth) / 10n ** BigInt(fraction.length);
+  }
+  const signed = text.startsWith('-') ? -nanos : nanos;
+  return new Duration(signed / 1_000_000_000n, Number(signed % 1_000_000_000n));
 }

@@ -8,7 +8,7 @@ import { OBJECT_META } from './object-meta-schema.ts';
 import { propertyOf } from './structural.ts';
 
 /**
- * Assures that an object's metadata has ObjectMeta's shape, dropping nulls in it as if they were absent. Throws
+ * Assures that an object's metadata has ObjectMeta's shape, dropping nulls in it as if they were absent (of a map's texts they are empty). Throws
  * BadRequest naming the field of a wrong type. Unknown fields are left for `pruneUnknown`. The input is left as it is.
  */
 export function decodeMetadata<T extends JsonObject>(kind: Pick<Kind, 'kind' | 'version'>, object: T): T {
@@ -34,6 +34,12 @@ function decode(value: unknown, schema: Schema, path: string, kind: Pick<Kind, '
   for (const [name, field] of Object.entries(value)) {
     const known =
       propertyOf(schema, name) ?? (isObject(schema.additionalProperties) ? schema.additionalProperties : undefined);
+    // A map's null is the empty text, as Go decodes it.
+    if (field === null && known === schema.additionalProperties && known !== undefined) {
+      changed = true;
+      setOwn(fields, name, '');
+      continue;
+    }
     if (known !== undefined && field === null) {
       changed = true;
       continue;

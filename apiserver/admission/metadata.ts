@@ -4,6 +4,7 @@ import {
   labelProblems,
   labelValueProblems,
   qualifiedNameProblems,
+  segmentProblems,
   subdomainProblems,
 } from '../../resources/meta/names.ts';
 import type { JsonObject, KubeObject, ObjectMeta, OwnerReference } from '../../resources/meta/object.ts';
@@ -26,8 +27,9 @@ export function validateMetadata(kind: Pick<Kind, 'namespaced' | 'nameRule' | 'o
   ];
 }
 
-const nameProblems = (kind: Pick<Kind, 'nameRule'>, name: string) =>
-  kind.nameRule === 'label' ? labelProblems(name) : subdomainProblems(name);
+const NAME_PROBLEMS = { label: labelProblems, subdomain: subdomainProblems, segment: segmentProblems } as const;
+
+const nameProblems = (kind: Pick<Kind, 'nameRule'>, name: string) => NAME_PROBLEMS[kind.nameRule](name);
 
 function nameCauses(kind: Pick<Kind, 'nameRule'>, name: string | undefined): Cause[] {
   if (name === undefined || name === '') return [requiredValue('metadata.name', 'name or generateName is required')];

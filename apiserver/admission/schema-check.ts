@@ -8,9 +8,13 @@ import { childPath, resolvePointer } from './field-path.ts';
 import { KindCompileError } from './kind-compile-error.ts';
 import { compilePattern } from './safe-pattern.ts';
 import { isFormat, STRING_FORMATS } from './string-formats.ts';
+import type { Unchanged } from './unchanged.ts';
 
-/** Compiles a schema once; the result lists what is wrong with a value, by field. Throws KindCompileError when a pattern does not compile. */
-export function compileSchemaCheck(schema: Schema): (value: JsonObject) => Cause[] {
+/** What is wrong with a value, by field; on updates without what is wrong with values that are as they were. */
+export type SchemaCheck = (value: JsonObject, unchanged?: Unchanged) => Cause[];
+
+/** Compiles a schema once. Throws KindCompileError when a pattern does not compile. */
+export function compileSchemaCheck(schema: Schema): SchemaCheck {
   const faults = patternFaults(schema);
   if (faults.length > 0) throw new KindCompileError(faults);
   const ajv = new Ajv({
@@ -24,16 +28,34 @@ export function compileSchemaCheck(schema: Schema): (value: JsonObject) => Cause
   addFormats.default(ajv, ['date-time']);
   for (const name of STRING_FORMATS)
     ajv.addFormat(name, { type: 'string', validate: (text: string) => isFormat(name, text) });
+  ajv.addKeyword({ keyword: INT64, type: 'number', validate: (_: true, value: number) => Math.abs(value) < 2 ** 63 });
   const validate = ajv.compile(jsonSchema(schema));
-  return (value) => {
+  return (value, unchanged) => {
     // BigInts are integers to us and nothing to ajv; messages show the original value.
     if (validate(withPlainNumbers(value))) return [];
-    const causes = (validate.errors ?? []).flatMap((error) => translate(error, value));
+    const errors = (validate.errors ?? []).filter((error) => unchanged?.has(stepsOf(error)) !== true);
+    const causes = errors.flatMap((error) => translate(error, value));
     return causes.sort(byField);
   };
 }
 
 const byField = (a: Cause, b: Cause) => ((a.field ?? '') < (b.field ?? '') ? -1 : a.field === b.field ? 0 : 1);
+
+/** Where the schema stands that an error is of; of a condition within a schema, the value which that schema is for. */
+function stepsOf({ instancePath, schemaPath }: ErrorObject): string[] {
+  const steps = instancePath
+    .split('/')
+    .slice(1)
+    .map((token) => token.replaceAll('~1', '/').replaceAll('~0', '~'));
+  let depth = 0;
+  const tokens = schemaPath.split('/').slice(1);
+  for (let i = 0; i < tokens.length - 1; i++) {
+    if (tokens[i] === 'properties') i++;
+    else if (tokens[i] !== 'items' && tokens[i] !== 'additionalProperties') break;
+    depth++;
+  }
+  return steps.slice(0, depth);
+}
 
 /** The JSON Schema ajv understands: nulls and ints-or-strings as types, OpenAPI's boolean bounds as numbers. */
 function jsonSchema(schema: Schema): Record<string, unknown> {
@@ -41,7 +63,10 @@ function jsonSchema(schema: Schema): Record<string, unknown> {
   const types = intOrString ? ['integer', 'string'] : schema.type === undefined ? [] : [schema.type];
   const out: Record<string, unknown> = {};
   if (types.length > 0) out.type = schema.nullable === true ? [...types, 'null'] : types;
+  if (types.includes('integer') && !types.includes('number')) out[INT64] = true;
   for (const key of COPIED) if (schema[key] !== undefined) out[key] = schema[key];
+  // A list of no words is, as in Kubernetes, no restriction.
+  if (schema.enum !== undefined && schema.enum.length > 0) out.enum = schema.enum;
   if (schema.format !== undefined && ENFORCED_FORMATS.has(schema.format)) out.format = schema.format;
   if (schema.minimum !== undefined)
     out[schema.exclusiveMinimum === true ? 'exclusiveMinimum' : 'minimum'] = schema.minimum;
@@ -63,7 +88,6 @@ function jsonSchema(schema: Schema): Record<string, unknown> {
 }
 
 const COPIED = [
-  'enum',
   'pattern',
   'multipleOf',
   'minLength',
@@ -81,9 +105,14 @@ const EMBEDDED: Readonly<Record<string, Schema>> = {
   metadata: { type: 'object' },
 };
 
+/** The largest double below 2^63: a BigInt is an integer of 64 bits, and stays one when it is rounded. */
+const LARGEST = 2 ** 63 - 1024;
+/** What is beyond 64 bits is a number, and no integer. */
+const INT64 = 'x-int64';
+
 /** The value itself when it holds no BigInt. */
 function withPlainNumbers(value: unknown): unknown {
-  if (typeof value === 'bigint') return Number(value);
+  if (typeof value === 'bigint') return Math.max(-LARGEST, Math.min(LARGEST, Number(value)));
   if (Array.isArray(value)) {
     const plain = value.map(withPlainNumbers);
     return plain.every((item, i) => item === value[i]) ? value : plain;
@@ -126,6 +155,8 @@ function translate(error: ErrorObject, root: JsonObject): Cause[] {
   switch (error.keyword) {
     case 'type':
       return [wrongType(path, value, typesOf(error).join(','))];
+    case INT64:
+      return [wrongType(path, value, 'integer')];
     case 'required':
       return [requiredValue(childPath(path, String(error.params.missingProperty)))];
     case 'enum':

@@ -1,11 +1,13 @@
 import type { Cause } from '../../resources/meta/api-error.ts';
 import type { Kind } from '../../resources/meta/define-kind.ts';
 import type { JsonObject, KubeObject } from '../../resources/meta/object.ts';
+import type { Schema } from '../../resources/meta/schema.ts';
 import { compileRules } from './cel.ts';
 import { checkListTypes } from './list-types.ts';
 import { validateMetadata } from './metadata.ts';
 import { checkScalePaths } from './scale-paths.ts';
 import { compileSchemaCheck } from './schema-check.ts';
+import { Unchanged } from './unchanged.ts';
 
 /** What is wrong with an object, by field; nothing when it is valid. `previous` is there on updates. */
 export type KindValidator = (object: KubeObject, previous?: KubeObject) => Cause[];
@@ -27,7 +29,8 @@ const NOT_CHECKED: Cause = {
 
 /**
  * Compiles all that is asked of a kind's objects: metadata, types and bounds, list keys, rules, and the paths of the
- * scale subresource. Throws with the place of the fault when a pattern or rule does not compile.
+ * scale subresource. An update is not held to what was wrong already and stays as it was, so that a schema can be made stricter. Throws
+ * with the place of the fault when a pattern or rule does not compile.
  */
 export function compileKindValidator(
   kind: Pick<Kind, 'schema' | 'scale' | 'namespaced' | 'nameRule' | 'origin'> &
@@ -38,21 +41,29 @@ export function compileKindValidator(
   const rules = compileRules(kind.schema);
   return (object, previous) => {
     const body = bodyOf(object);
+    const before = previous === undefined || kind.origin === 'core' ? undefined : bodyOf(previous);
+    const unchanged = before && new Unchanged(body, before, kind.schema);
     const causes = [
       ...validateMetadata(kind, object),
       ...(checkNames?.({ metadata: { name: object.metadata.name } }) ?? []),
-      ...checkSchema(body),
+      ...checkSchema(body, unchanged),
       // Kubernetes' own kinds may hold an item twice; only merging minds their keys.
-      ...(kind.struct === true ? [] : checkListTypes(body, kind.schema)),
+      ...(kind.struct === true ? [] : listCauses(body, before, kind.schema)),
     ];
     if (rules !== undefined) {
       if (causes.some((cause) => BLOCKING.has(cause.reason))) causes.push(NOT_CHECKED);
-      else causes.push(...rules(object, previous));
+      else causes.push(...rules(object, previous, unchanged));
     }
     causes.push(...checkScalePaths(object, kind.scale));
     if (causes.length === 0) causes.push(...(kind.rules?.causes?.(object, previous) ?? []));
     return causes;
   };
+}
+
+/** Lists that had items twice already may keep them. */
+function listCauses(body: JsonObject, before: JsonObject | undefined, schema: Schema): Cause[] {
+  const causes = checkListTypes(body, schema);
+  return causes.length > 0 && before !== undefined && checkListTypes(before, schema).length > 0 ? [] : causes;
 }
 
 /** All a kind's schema speaks of. */

@@ -31,14 +31,15 @@ export function setOf(...paths: readonly (readonly PathElement[])[]): FieldSet {
   return builder.set;
 }
 
-interface Growing {
+/** A set that is still being built. */
+export interface GrowingSet {
   member: boolean;
-  readonly children: Map<PathElement, Growing>;
+  readonly children: Map<PathElement, GrowingSet>;
 }
 
 /** Collects paths. `set` is what was added so far; add nothing after taking it. */
 export class FieldSetBuilder {
-  readonly #root: Growing = { member: false, children: new Map() };
+  readonly #root: GrowingSet = { member: false, children: new Map() };
 
   get set(): FieldSet {
     return this.#root;

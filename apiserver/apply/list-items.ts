@@ -4,8 +4,17 @@ import { keyElement, type PathElement, valueElement } from './path-element.ts';
 
 /** What identifies an item of a set or of a list by keys. Throws `ItemError` for an item that cannot be in such a list. */
 export function itemElement(list: ListType, item: unknown): PathElement {
-  return list.relation === 'map' ? keyed(list, item) : scalar(item);
+  if (list.relation !== 'map') return scalar(item);
+  if (!isObject(item)) return keyed(list, item);
+  const kept = known.get(item);
+  if (kept?.list === list) return kept.element;
+  const element = keyed(list, item);
+  known.set(item, { list, element });
+  return element;
 }
+
+/** One apply asks for the element of an item a dozen times. Items are never changed, so it is theirs for good. */
+const known = new WeakMap<JsonObject, { readonly list: ListType; readonly element: PathElement }>();
 
 /** An item that cannot be told from others. The message says why. */
 export class ItemError extends Error {}
@@ -37,12 +46,13 @@ function scalar(item: unknown): PathElement {
 
 /** The items of a list with what identifies them. Those that nothing identifies, which only old data can hold, are left out. */
 export function identified(list: ListType, items: readonly unknown[]): [PathElement, unknown][] {
-  return items.flatMap((item): [PathElement, unknown][] => {
+  const found: [PathElement, unknown][] = [];
+  for (const item of items) {
     try {
-      return [[itemElement(list, item), item]];
+      found.push([itemElement(list, item), item]);
     } catch (error) {
-      if (error instanceof ItemError) return [];
-      throw error;
+      if (!(error instanceof ItemError)) throw error;
     }
-  });
+  }
+  return found;
 }

@@ -1,37 +1,36 @@
-import { createHash, timingSafeEqual } from 'node:crypto';
 import { ApiError } from '../../resources/meta/api-error.ts';
 import type { Credential } from '../requests/server-request.ts';
-import { type Identity, OPERATOR } from './identity.ts';
+import type { BearerTokens } from './bearer-tokens.ts';
+import { AUTHENTICATED_GROUP, type Identity } from './identity.ts';
+import { ISSUER } from './service-account-tokens.ts';
+import { TokenRefused } from './token-refused.ts';
 
 /** Finds who a credential is. Throws `Unauthorized` with the words every client knows. */
-export type Authenticator = (credential: Credential) => Identity;
+export type Authenticator = (credential: Credential, signal: AbortSignal) => Promise<Identity>;
 
-/** `operatorTokenHash` is the SHA-256 of the operator's bearer token, as hex. */
-export function createAuthenticator(options: { readonly operatorTokenHash: string }): Authenticator {
-  const expected = Buffer.from(options.operatorTokenHash, 'hex');
-  return (credential) => {
+const AUDIENCES = [ISSUER];
+
+export function createAuthenticator(bearerTokens: BearerTokens): Authenticator {
+  return async (credential, signal) => {
     if (credential.kind === 'identity') return credential.identity;
     const { bearer, certificate } = credential;
-    if (bearer !== undefined) {
-      if (timingSafeEqual(sha256(bearer), expected)) return OPERATOR;
-      throw unauthorized();
-    }
+    if (bearer !== undefined) return ownerOf(bearerTokens, bearer, signal);
     if (certificate === undefined) throw unauthorized();
     return {
       user: certificate.commonName,
-      groups: [...certificate.organizations, 'system:authenticated'],
+      groups: [...certificate.organizations, AUTHENTICATED_GROUP],
       ...(certificate.serial === '' ? {} : { uid: certificate.serial }),
     };
   };
 }
 
-function sha256(text: string): Buffer {
-  return createHash('sha256').update(text).digest();
-}
-
-/** The hash a token is kept as. */
-export function tokenHash(token: string): string {
-  return sha256(token).toString('hex');
+async function ownerOf(bearerTokens: BearerTokens, token: string, signal: AbortSignal): Promise<Identity> {
+  try {
+    return (await bearerTokens(token, AUDIENCES, signal)).identity;
+  } catch (error) {
+    if (!(error instanceof TokenRefused)) throw error;
+    throw unauthorized();
+  }
 }
 
 export function unauthorized(): ApiError {

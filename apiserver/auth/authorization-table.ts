@@ -1,18 +1,24 @@
 import type { Verb } from '../../resources/meta/define-kind.ts';
 import type { Role } from './identity.ts';
 
-/** Which roles may use a verb on a resource. `controllers` = any duty; `controller:NAME` = that one. */
-export type Allowed = readonly (Role | 'controllers')[];
+/** What a right is about: a verb of a resource, or standing in for somebody. */
+export type Right = Verb | 'impersonate';
+
+/** Which roles may use a verb on a resource. `controllers` = any duty; `controller:NAME` = that one; `authenticated` = whoever showed a credential. */
+export type Allowed = readonly (Role | 'controllers' | 'authenticated')[];
 
 /**
  * One row a resource or subresource: `group/plural` or `group/plural/sub`. A verb that a row does not name is nobody's.
  * A route without a row fails the build (test/apiserver/auth/authorization.test.ts).
  *
- * A host's rows hold only for its own Host and for VMs bound to it (`host-scope.ts`).
+ * A host's rows hold only for its own Host and for VMs bound to it, a service account's only for its own namespace (`scope.ts`).
  */
-export type AuthorizationTable = Readonly<Record<string, Readonly<Partial<Record<Verb, Allowed>>>>>;
+export type AuthorizationTable = Readonly<Record<string, Readonly<Partial<Record<Right, Allowed>>>>>;
 
 const OPERATOR: Allowed = ['operator'];
+/** Where a nodelet speaks for itself: nobody else does, whatever else they may. */
+export const NODELET: Allowed = ['host'];
+const AUTHENTICATED: Allowed = ['authenticated'];
 const READERS: Allowed = ['operator', 'controllers'];
 const EVERYONE: Allowed = ['operator', 'controllers', 'host'];
 /** Garbage takes owner references and its own finalizers off, of whatever kind, when owners are deleted with Orphan or Foreground. */
@@ -20,16 +26,27 @@ const CASCADE: Allowed = ['operator', 'controller:garbage'];
 
 /** Reads by operator and controllers; writes by the operator; more where a row adds it. */
 const operated = { get: READERS, list: READERS, watch: READERS, create: OPERATOR, update: OPERATOR, patch: CASCADE };
-const removable = { delete: OPERATOR, deletecollection: OPERATOR };
-
 /** The duties that delete whatever is in a namespace. */
 const EMPTIERS: Allowed = ['operator', 'controller:garbage', 'controller:tenant'];
+/** As `operated`, and a service account's in its own namespace. */
+const automated: Readonly<Record<'get' | 'list' | 'watch' | 'create' | 'update' | 'patch' | 'delete', Allowed>> = {
+  get: [...READERS, 'serviceaccount'],
+  list: [...READERS, 'serviceaccount'],
+  watch: [...READERS, 'serviceaccount'],
+  create: ['operator', 'serviceaccount'],
+  update: ['operator', 'serviceaccount'],
+  patch: [...CASCADE, 'serviceaccount'],
+  delete: [...EMPTIERS, 'serviceaccount'],
+};
+/** What programs keep in their namespace. */
+const NAMESPACED: AuthorizationTable[string] = { ...automated, deletecollection: OPERATOR };
+const removable = { delete: OPERATOR, deletecollection: OPERATOR };
 
-/** What users keep in namespaces: the operator's, and cleaned up by the duties that empty them. */
-const EMPTIED: AuthorizationTable[string] = {
-  ...operated,
-  delete: EMPTIERS,
-  deletecollection: OPERATOR,
+const EVENTS: AuthorizationTable[string] = {
+  ...NAMESPACED,
+  create: [...EVERYONE, 'serviceaccount'],
+  update: [...EVERYONE, 'serviceaccount'],
+  patch: [...EVERYONE, 'serviceaccount'],
 };
 
 export const AUTHORIZATION: AuthorizationTable = {
@@ -55,8 +72,8 @@ export const AUTHORIZATION: AuthorizationTable = {
     update: ['operator', 'host', 'controller:host-liveness'],
     patch: ['operator', 'host', 'controller:host-liveness'],
   },
-  'coppice.dev/hosts/control': { create: ['host'] },
-  'coppice.dev/hosts/dialback': { create: ['host'] },
+  'coppice.dev/hosts/control': { create: NODELET },
+  'coppice.dev/hosts/dialback': { create: NODELET },
 
   'coppice.dev/images': { ...operated, ...removable, get: EVERYONE, list: EVERYONE, watch: EVERYONE },
   'coppice.dev/images/status': status('image'),
@@ -82,44 +99,59 @@ export const AUTHORIZATION: AuthorizationTable = {
   'coppice.dev/vms/exec': { create: OPERATOR },
   'coppice.dev/vms/logs': { create: OPERATOR },
 
-  'core/namespaces': { ...operated, delete: OPERATOR },
-  'core/namespaces/status': { get: READERS, update: OPERATOR, patch: OPERATOR },
+  'core/namespaces': { ...operated, get: [...READERS, 'serviceaccount'], delete: OPERATOR },
+  'core/namespaces/status': { get: READERS, update: OPERATOR, patch: CASCADE },
   'core/namespaces/finalize': { update: ['operator', 'controller:garbage'] },
 
   // Their contents are the operator's alone; whoever empties a namespace learns from its lists what there is.
-  'core/configmaps': EMPTIED,
-  'core/secrets': { ...EMPTIED, get: OPERATOR, list: EMPTIERS, watch: EMPTIERS },
-  'core/serviceaccounts': EMPTIED,
-
-  'core/events': {
-    get: READERS,
-    list: READERS,
-    watch: READERS,
-    create: EVERYONE,
-    update: EVERYONE,
-    patch: EVERYONE,
-    delete: ['operator', 'controller:garbage', 'controller:tenant'],
+  'core/configmaps': NAMESPACED,
+  'core/secrets': {
+    ...operated,
+    get: OPERATOR,
+    list: [...EMPTIERS, 'controller:informers'],
+    watch: ['operator', 'controller:informers'],
+    delete: EMPTIERS,
     deletecollection: OPERATOR,
   },
+  'core/serviceaccounts': { ...operated, delete: EMPTIERS, deletecollection: OPERATOR },
+  // Whoever holds a token is the account.
+  'core/serviceaccounts/token': { create: OPERATOR },
+
+  'core/events': EVENTS,
+  'events.k8s.io/events': EVENTS,
 
   'coordination.k8s.io/leases': {
-    get: READERS,
-    list: READERS,
-    watch: READERS,
-    create: READERS,
-    update: READERS,
-    patch: READERS,
-    delete: ['operator', 'controller:garbage', 'controller:tenant'],
+    ...automated,
+    create: [...READERS, 'serviceaccount'],
+    update: [...READERS, 'serviceaccount'],
+    patch: [...READERS, 'serviceaccount'],
     deletecollection: OPERATOR,
   },
 
   // Whoever defines kinds decides what the server accepts and compiles.
   'apiextensions.k8s.io/customresourcedefinitions': { ...operated, ...removable },
   'apiextensions.k8s.io/customresourcedefinitions/status': { get: READERS, update: OPERATOR, patch: OPERATOR },
+
+  // Everybody may ask about themselves; of others is told only to who may do all they may.
+  'authentication.k8s.io/selfsubjectreviews': { create: AUTHENTICATED },
+  'authorization.k8s.io/selfsubjectaccessreviews': { create: AUTHENTICATED },
+  'authorization.k8s.io/selfsubjectrulesreviews': { create: AUTHENTICATED },
+  'authentication.k8s.io/tokenreviews': { create: OPERATOR },
+  'authorization.k8s.io/subjectaccessreviews': { create: OPERATOR },
+  'authorization.k8s.io/localsubjectaccessreviews': { create: OPERATOR },
 };
 
-/** Kinds that users define. */
-export const USER_KIND: AuthorizationTable[string] = EMPTIED;
+/** Who may ask as somebody else. What the other may is judged as if they asked. */
+export const IMPERSONATION: AuthorizationTable = {
+  'core/users': { impersonate: OPERATOR },
+  'core/groups': { impersonate: OPERATOR },
+  'core/serviceaccounts': { impersonate: OPERATOR },
+  'authentication.k8s.io/uids': { impersonate: OPERATOR },
+  'authentication.k8s.io/userextras': { impersonate: OPERATOR },
+};
+
+/** Kinds that users define: the operator's and, within their namespace, service accounts'; cleaned up by the duties that empty namespaces. */
+export const USER_KIND: AuthorizationTable[string] = NAMESPACED;
 
 function status(duty: string): AuthorizationTable[string] {
   return { get: EVERYONE, update: ['operator', `controller:${duty}`], patch: ['operator', `controller:${duty}`] };
@@ -131,6 +163,8 @@ export const DOCUMENTS: Readonly<Record<string, 'anonymous' | 'authenticated'>> 
   api: 'authenticated',
   apis: 'authenticated',
   openapi: 'authenticated',
+  openid: 'authenticated',
+  '.well-known': 'authenticated',
   version: 'anonymous',
   healthz: 'anonymous',
   livez: 'anonymous',

@@ -3,10 +3,12 @@ export interface Identity {
   readonly user: string;
   readonly groups: readonly string[];
   readonly uid?: string;
+  /** What else was learned of who asks, such as the id of the token. */
+  readonly extra?: Readonly<Record<string, readonly string[]>>;
 }
 
 /** What an identity may be, as the authorization table knows it. */
-export type Role = 'operator' | 'host' | `controller:${string}`;
+export type Role = 'operator' | 'host' | 'serviceaccount' | `controller:${string}`;
 
 export const OPERATOR: Identity = { user: 'operator', groups: ['coppice:operators', 'system:authenticated'] };
 
@@ -24,12 +26,34 @@ export function controllerIdentity(duty: string): Identity {
   return { user: `system:controller:${duty}`, groups: ['system:controllers', 'system:authenticated'] };
 }
 
-/** The role of an identity; undefined = known to nobody. */
+/** The group of whoever showed a credential. */
+export const AUTHENTICATED_GROUP = 'system:authenticated';
+export const ANONYMOUS: Identity = { user: 'system:anonymous', groups: ['system:unauthenticated'] };
+
+/** The groups of every service account of a namespace. */
+export function serviceAccountGroups(namespace: string): readonly string[] {
+  return ['system:serviceaccounts', `system:serviceaccounts:${namespace}`, AUTHENTICATED_GROUP];
+}
+
+/** The identity of a program by its ServiceAccount. */
+export function serviceAccountIdentity(namespace: string, name: string): Identity {
+  return { user: `system:serviceaccount:${namespace}:${name}`, groups: serviceAccountGroups(namespace) };
+}
+
+/** The namespace and name in a service account's user name; undefined when it is none. */
+export function serviceAccountOf(user: string): { readonly namespace: string; readonly name: string } | undefined {
+  const [, namespace, name] = /^system:serviceaccount:([^:]+):([^:]+)$/.exec(user) ?? [];
+  return namespace === undefined || name === undefined ? undefined : { namespace, name };
+}
+
+/** The role of an identity; undefined = known to nobody. `system:masters` is what Kubernetes calls those who may do everything. */
 export function roleOf(identity: Identity): Role | undefined {
-  if (identity.groups.includes('coppice:operators')) return 'operator';
+  if (identity.groups.includes('coppice:operators') || identity.groups.includes('system:masters')) return 'operator';
   if (identity.groups.includes('system:hosts') && /^system:host:./.test(identity.user)) return 'host';
   if (identity.groups.includes('system:controllers') && /^system:controller:./.test(identity.user))
     return `controller:${identity.user.slice('system:controller:'.length)}`;
+  if (identity.groups.includes('system:serviceaccounts') && serviceAccountOf(identity.user) !== undefined)
+    return 'serviceaccount';
   return undefined;
 }
 

@@ -1,11 +1,11 @@
 import { World } from '../../resources/guards/world.ts';
 import { ApiError } from '../../resources/meta/api-error.ts';
-import { parseJson } from '../../resources/meta/json.ts';
 import { entry } from '../../resources/meta/map-entry.ts';
 import { type Batch, type Store, StoreError } from '../store/store.ts';
 import { parseStoreKey } from './keys.ts';
+import { ObjectCodec } from './object-codec.ts';
 import { type CacheEvent, ResourceCache, type RingLimits } from './resource-cache.ts';
-import { decodeStored, removedAt, type StoredObject } from './stored-object.ts';
+import { removedAt, type StoredObject } from './stored-object.ts';
 
 const DEFAULT_RING: RingLimits = { events: 20_000, bytes: 32 << 20 };
 /** How much history a start reads back, so that watches survive a restart. */
@@ -17,6 +17,8 @@ const REPLAY_REVISIONS = 2_000;
  */
 export class WatchCache {
   readonly world = new World();
+  /** How objects are kept in the store. */
+  readonly codec: ObjectCodec;
   readonly #store: Store;
   readonly #ring: RingLimits;
   readonly #resources = new Map<string, ResourceCache>();
@@ -30,8 +32,9 @@ export class WatchCache {
   readonly #waiting = new Set<Waiter>();
   readonly #moved = new Set<(revision: number) => void>();
 
-  constructor(store: Store, ring: RingLimits = DEFAULT_RING) {
+  constructor(store: Store, ring: RingLimits = DEFAULT_RING, codec: ObjectCodec = new ObjectCodec()) {
     this.#store = store;
+    this.codec = codec;
     this.#ring = ring;
     this.#undone = store.rollbacks?.() ?? 0;
   }
@@ -182,7 +185,7 @@ export class WatchCache {
       if ((this.#assumedFences.get(key) ?? revision) <= revision) this.#assumedFences.delete(key);
       return undefined;
     }
-    const stored = decodeStored(parsed.objectKey, value, revision, (text) => parseJson(text).value);
+    const stored = this.codec.decode(key, value, revision);
     this.world.set(refOf(parsed.resourceId), parsed.objectKey, stored.object, revision);
     const cache = this.resource(parsed.resourceId);
     if (record) return [cache, cache.put(parsed.objectKey, stored)];

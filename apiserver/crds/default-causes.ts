@@ -3,6 +3,7 @@ import { isObject, type JsonObject } from '../../resources/meta/object.ts';
 import type { Schema } from '../../resources/meta/schema.ts';
 import { forbiddenField, invalidValue } from '../admission/causes.ts';
 import { compileRules } from '../admission/cel.ts';
+import { KindCompileError } from '../admission/kind-compile-error.ts';
 import { checkListTypes } from '../admission/list-types.ts';
 import { compileSchemaCheck } from '../admission/schema-check.ts';
 import { applyDefaults, pruneUnknown } from '../admission/structural.ts';
@@ -13,10 +14,19 @@ interface Default {
 }
 
 /**
- * Defaults that their own schema would refuse, or that hold fields it does not know. Throws KindCompileError when the
- * schema does not compile.
+ * Defaults that their own schema would refuse, or that hold fields it does not know; none where the schema does not compile, which is
+ * told when the whole of it is compiled.
  */
 export function defaultCauses(root: Schema, place: string): Cause[] {
+  try {
+    return judged(root, place);
+  } catch (error) {
+    if (error instanceof KindCompileError) return [];
+    throw error;
+  }
+}
+
+function judged(root: Schema, place: string): Cause[] {
   const found = [...defaultsIn(root, place)];
   if (found.length === 0) return [];
   if (root.default !== undefined) return [forbiddenField(`${place}.default`, 'an object itself has no default')];

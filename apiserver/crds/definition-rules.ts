@@ -86,6 +86,7 @@ function withFinalizer(definition: CustomResourceDefinition): CustomResourceDefi
 function readView(own: ReadonlySet<string>): Guard<CustomResourceDefinition> {
   return {
     name: 'read-view',
+    lasting: true,
     // Two definitions that want one name in a group must see each other.
     fences({ before, after }) {
       const group = (after ?? soundOr(before))?.spec.group ?? '';

@@ -3,6 +3,7 @@ import { isObject, type JsonObject, jsonEqual } from '../../resources/meta/objec
 import type { Schema } from '../../resources/meta/schema.ts';
 import { forbiddenField, invalidValue, requiredValue, unsupportedValue } from '../admission/causes.ts';
 import { listCauses } from './list-causes.ts';
+import { ruleCauses } from './rule-causes.ts';
 
 const TYPES = ['array', 'boolean', 'integer', 'number', 'object', 'string'] as const;
 /** What no schema of a CustomResourceDefinition may say. */
@@ -25,7 +26,6 @@ const NOT_IN_CONDITIONS = [
 ] as const;
 const CONDITIONS = ['allOf', 'anyOf', 'oneOf'] as const;
 const INT_OR_STRING = [{ type: 'integer' }, { type: 'string' }];
-const REASONS = ['FieldValueDuplicate', 'FieldValueForbidden', 'FieldValueInvalid', 'FieldValueRequired'];
 
 /** Where a schema stands: an object's own, a field of one, or the values of a list or map. */
 type Position = 'root' | 'field' | 'value';
@@ -130,23 +130,6 @@ function metadataCauses(metadata: Schema | undefined, place: string): Cause[] {
 }
 
 const METADATA = 'of metadata only name and generateName may be restricted';
-
-function ruleCauses(schema: Schema, place: string): Cause[] {
-  return (schema['x-kubernetes-validations'] ?? []).flatMap((rule, i) => {
-    const at = `${place}.x-kubernetes-validations[${i}]`;
-    const causes: Cause[] = [];
-    if (typeof rule.rule !== 'string' || rule.rule.trim() === '') {
-      causes.push(requiredValue(`${at}.rule`, 'a rule needs an expression'));
-    }
-    if (rule.message !== undefined && (rule.message.trim() === '' || rule.message.includes('\n'))) {
-      causes.push(invalidValue(`${at}.message`, rule.message, 'must be one line that says something'));
-    }
-    if (rule.reason !== undefined && !REASONS.includes(rule.reason)) {
-      causes.push(unsupportedValue(`${at}.reason`, rule.reason, REASONS));
-    }
-    return causes;
-  });
-}
 
 /** The conditions of a value: `allOf` and its like may say only what does not shape it, and of nothing but what the schema knows. */
 function conditionsCauses(conditions: Schema, structure: Schema | undefined, place: string): Cause[] {

@@ -22,6 +22,8 @@ const COLUMN_TYPES = ['boolean', 'date', 'integer', 'number', 'string'];
 const COLUMN_FORMATS = ['byte', 'date', 'date-time', 'double', 'float', 'int32', 'int64', 'password'];
 const SELECTABLE_TYPES = ['boolean', 'integer', 'string'];
 const MAX_SELECTABLE = 8;
+const MAX_WARNING = 256;
+const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Cn}\p{Co}\p{Zl}\p{Zp}]/u;
 
 /** What is wrong with one version of a definition: its schema, its columns, its parts. */
 export function versionCauses(
@@ -29,12 +31,11 @@ export function versionCauses(
   version: DefinitionVersion,
   place: string,
 ): readonly Cause[] {
-  const causes = [...columnCauses(version, place), ...scaleCauses(version, place)];
-  if (version.deprecationWarning !== undefined && version.deprecated !== true) {
-    causes.push(
-      invalidValue(`${place}.deprecationWarning`, version.deprecationWarning, 'only a deprecated version has one'),
-    );
-  }
+  const causes = [
+    ...deprecationCauses(version, place),
+    ...columnCauses(version, place),
+    ...scaleCauses(version, place),
+  ];
   const schema = version.schema?.openAPIV3Schema;
   const at = `${place}.schema.openAPIV3Schema`;
   if (schema === undefined) return [...causes, requiredValue(at, 'every version has a schema')];
@@ -42,6 +43,14 @@ export function versionCauses(
   if (schemaFaults.length > 0) return [...causes, ...schemaFaults];
   causes.push(...selectableCauses(version, schema, place));
   return causes.length > 0 ? causes : compileCauses(definition, version, at);
+}
+
+function deprecationCauses({ deprecated, deprecationWarning: text }: DefinitionVersion, place: string): Cause[] {
+  if (text === undefined) return [];
+  const wrong = (why: string) => [invalidValue(`${place}.deprecationWarning`, text, why)];
+  if (deprecated !== true) return wrong('only a deprecated version has one');
+  if (text === '' || text.length > MAX_WARNING) return wrong(`must have between 1 and ${MAX_WARNING} characters`);
+  return UNPRINTABLE.test(text) ? wrong('must only hold printable characters') : [];
 }
 
 function schemaCauses(schema: Schema, place: string): readonly Cause[] {

@@ -38,10 +38,12 @@ export interface AggregatedDiscovery {
   readonly apiVersion: `apidiscovery.k8s.io/${AggregatedVersion}`;
   readonly metadata: Readonly<Record<string, never>>;
   readonly items: readonly {
-    readonly metadata: { readonly name?: string };
+    /** A group was made at no time; Go writes that out. */
+    readonly metadata: { readonly name?: string; readonly creationTimestamp: null };
     readonly versions: readonly {
       readonly version: string;
-      readonly freshness: 'Current';
+      /** In v2 always, in v2beta1 never: servers that speak only that have none. */
+      readonly freshness?: 'Current';
       readonly resources: readonly AggregatedResource[];
     }[];
   }[];
@@ -69,14 +71,20 @@ function listOf(groups: readonly KindGroup[], version: AggregatedVersion): Aggre
     apiVersion: `apidiscovery.k8s.io/${version}`,
     metadata: {},
     items: groups.map((group) => ({
-      metadata: group.name === '' ? {} : { name: group.name },
+      metadata: { ...(group.name === '' ? {} : { name: group.name }), creationTimestamp: null },
       versions: group.versions.map((of) => ({
         version: of.version,
-        freshness: 'Current',
-        resources: of.kinds.map(resourceOf),
+        ...(version === 'v2' ? { freshness: 'Current' as const } : {}),
+        resources: inOrder(of.kinds).map(resourceOf),
       })),
     })),
   };
+}
+
+/** Ours and Kubernetes' kinds as registered; users' by name, since the order they were defined in means nothing after a restart. */
+function inOrder(kinds: readonly Kind[]): readonly Kind[] {
+  const rank = ({ origin, plural }: Kind) => (origin === 'user' ? plural : '');
+  return [...kinds].sort((a, b) => (rank(a) < rank(b) ? -1 : rank(a) > rank(b) ? 1 : 0));
 }
 
 function resourceOf(kind: Kind): AggregatedResource {

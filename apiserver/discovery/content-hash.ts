@@ -5,10 +5,8 @@ export function contentHash(content: string | Uint8Array): string {
   return createHash('sha256').update(content).digest('hex').toUpperCase();
 }
 
-/** The ETag of a document, with its quotes. */
-export function etagOf(content: string | Uint8Array): string {
-  return `"${contentHash(content)}"`;
-}
+/** The ETag of a document with this hash, with its quotes. */
+export const etagOf = (hash: string): string => `"${hash}"`;
 
 /** Whether an `If-None-Match` header names this ETag (RFC 9110 §13.1.2, weak comparison). */
 export function matchesEtag(ifNoneMatch: string | undefined, etag: string): boolean {

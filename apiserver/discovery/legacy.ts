@@ -1,7 +1,7 @@
 import type { Kind } from '../../resources/meta/define-kind.ts';
 import { apiVersionOf } from '../../resources/meta/resource-id.ts';
 import { groupsOf, type KindGroup } from './groups.ts';
-import { subresourcesOf, verbsOf } from './verbs.ts';
+import { storageVersionHash, subresourcesOf, verbsOf } from './verbs.ts';
 
 interface ServerAddress {
   readonly clientCIDR: string;
@@ -50,6 +50,7 @@ export interface APIResource {
   readonly verbs: readonly string[];
   readonly shortNames?: readonly string[];
   readonly categories?: readonly string[];
+  readonly storageVersionHash?: string;
 }
 
 /** `/api/v1` and `/apis/GROUP/VERSION`. */
@@ -113,6 +114,8 @@ function rowsOf(kind: Kind): readonly APIResource[] {
     verbs: verbsOf(kind),
     ...(kind.shortNames.length === 0 ? {} : { shortNames: kind.shortNames }),
     ...(kind.categories.length === 0 ? {} : { categories: kind.categories }),
+    // What is only asked, such as a review, is not stored.
+    ...(kind.verbs.includes('get') ? { storageVersionHash: storageVersionHash(kind) } : {}),
   };
   return [
     main,

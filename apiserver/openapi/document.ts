@@ -15,6 +15,9 @@ export interface OpenSchema extends Omit<Schema, 'properties' | 'items' | 'addit
   readonly items?: OpenSchema;
   readonly additionalProperties?: OpenSchema | boolean;
   readonly 'x-kubernetes-group-version-kind'?: readonly GroupVersionKind[];
+  /** How a strategic merge patch treats a list of a built-in kind, and by which field it tells items apart. */
+  readonly 'x-kubernetes-patch-strategy'?: 'merge' | 'replace';
+  readonly 'x-kubernetes-patch-merge-key'?: string;
 }
 
 export interface Parameter {

@@ -44,10 +44,13 @@ const objectMeta = object('What every stored object carries besides its own fiel
   finalizers: {
     ...texts('Each must be removed by its owner before the object goes.'),
     'x-kubernetes-list-type': 'set',
+    'x-kubernetes-patch-strategy': 'merge',
   },
   ownerReferences: listOf('OwnerReference', 'Objects this one belongs to. When all of them are gone, so is this.', {
     'x-kubernetes-list-type': 'map',
     'x-kubernetes-list-map-keys': ['uid'],
+    'x-kubernetes-patch-merge-key': 'uid',
+    'x-kubernetes-patch-strategy': 'merge',
   }),
   managedFields: listOf('ManagedFieldsEntry', 'Who set which fields; kept by the server for server-side apply.', {
     'x-kubernetes-list-type': 'atomic',

@@ -1,4 +1,5 @@
-import type { Kind } from '../../resources/meta/define-kind.ts';
+import type { Kind, RequestKind } from '../../resources/meta/define-kind.ts';
+import { PROTOBUF_TYPE, protobufReader } from '../protobuf/read-envelope.ts';
 import type { Content, GroupVersionKind, Operation, Parameter } from './document.ts';
 import * as parameters from './parameters.ts';
 import { META_PREFIX, refTo, SCALE_SCHEMA, schemaName } from './schema-name.ts';
@@ -16,6 +17,9 @@ export interface Target {
 }
 
 const MEDIA = ['application/json', 'application/yaml'];
+/** What an object of a kind, or the options of its deletion, may be sent as. */
+const sentAs = (kind: Kind): readonly string[] =>
+  protobufReader(kind) === undefined ? MEDIA : [...MEDIA, PROTOBUF_TYPE];
 const PATCH_MEDIA = ['application/apply-patch+yaml', 'application/json-patch+json', 'application/merge-patch+json'];
 
 /** The objects of a kind themselves, within a namespace or without. */
@@ -39,6 +43,12 @@ export function scaleTarget(of: Target): Target {
   return { ...partTarget(of, 'scale'), schema: SCALE_SCHEMA, gvk };
 }
 
+/** A subresource that is a question of a kind of its own. */
+export function actionTarget(of: Target, name: string, request: RequestKind): Target {
+  const { group, version, kind } = request;
+  return { ...partTarget(of, name), schema: schemaName(request, kind), gvk: { group, version, kind } };
+}
+
 export function list(target: Target, suffix = ''): Operation {
   const { kind } = target;
   const schema = schemaName(kind, kind.listKind);
@@ -53,7 +63,7 @@ export function create(target: Target): Operation {
   return {
     ...named(target, 'post', `create${versionId(target.kind)}${target.idSuffix}`, `Create ${target.what}.`),
     parameters: [...parameters.WRITE],
-    requestBody: { required: true, content: content(MEDIA, target.schema) },
+    requestBody: { required: true, content: content(sentAs(target.kind), target.schema) },
     responses: { ...answers('201', content(MEDIA, target.schema)), ...answers('202', content(MEDIA, target.schema)) },
   };
 }
@@ -70,7 +80,10 @@ export function replace(target: Target): Operation {
   return {
     ...named(target, 'put', `replace${versionId(target.kind)}${target.idSuffix}`, `Replace ${target.what}.`),
     parameters: [...parameters.WRITE],
-    requestBody: { required: true, content: content(MEDIA, target.schema) },
+    requestBody: {
+      required: true,
+      content: content(target.gvk.kind === target.kind.kind ? sentAs(target.kind) : MEDIA, target.schema),
+    },
     responses: { ...answers('200', content(MEDIA, target.schema)), ...answers('201', content(MEDIA, target.schema)) },
   };
 }
@@ -81,7 +94,8 @@ export function patch(target: Target): Operation {
     target.kind.origin === 'core' ? [...PATCH_MEDIA, 'application/strategic-merge-patch+json'] : PATCH_MEDIA;
   return {
     ...named(target, 'patch', `patch${versionId(target.kind)}${target.idSuffix}`, `Change parts of ${target.what}.`),
-    parameters: [...parameters.PATCH],
+    // Kubernetes does not list `force` for users' kinds; it is read there all the same.
+    parameters: target.kind.origin === 'user' ? [...parameters.WRITE] : [...parameters.PATCH],
     requestBody: { required: true, content: content(media, `${META_PREFIX}.Patch`) },
     responses: { ...answers('200', content(MEDIA, target.schema)), ...answers('201', content(MEDIA, target.schema)) },
   };
@@ -90,7 +104,7 @@ export function patch(target: Target): Operation {
 export function remove(target: Target): Operation {
   return {
     ...named(target, 'delete', `delete${versionId(target.kind)}${target.idSuffix}`, `Delete ${target.what}.`),
-    ...deletion([...parameters.DELETE]),
+    ...deletion(target.kind, [...parameters.DELETE]),
   };
 }
 
@@ -99,7 +113,7 @@ export function removeMany(target: Target): Operation {
   const id = `delete${versionId(kind)}Collection${target.idSuffix}`;
   return {
     ...named(target, 'deletecollection', id, `Delete all ${kind.plural} that match.`),
-    ...deletion([...selecting, ...parameters.DELETE]),
+    ...deletion(kind, [...selecting, ...parameters.DELETE]),
   };
 }
 
@@ -115,11 +129,14 @@ export function connect(target: Target, method: 'get' | 'post', description: str
 const WATCH_ONLY = new Set(['watch', 'allowWatchBookmarks', 'sendInitialEvents']);
 const selecting = parameters.LIST.filter((parameter) => !WATCH_ONLY.has(parameter.name));
 
-function deletion(query: readonly Parameter[]): Pick<Operation, 'parameters' | 'requestBody' | 'responses'> {
+function deletion(
+  kind: Kind,
+  query: readonly Parameter[],
+): Pick<Operation, 'parameters' | 'requestBody' | 'responses'> {
   const status = content(MEDIA, `${META_PREFIX}.Status`);
   return {
     parameters: query,
-    requestBody: { required: false, content: content(MEDIA, `${META_PREFIX}.DeleteOptions`) },
+    requestBody: { required: false, content: content(sentAs(kind), `${META_PREFIX}.DeleteOptions`) },
     responses: { ...answers('200', status), ...answers('202', status) },
   };
 }

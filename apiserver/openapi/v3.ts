@@ -1,11 +1,8 @@
-import type { Kind } from '../../resources/meta/define-kind.ts';
-import { encodeJson } from '../../resources/meta/json.ts';
+import type { Kind, Verb } from '../../resources/meta/define-kind.ts';
 import { apiVersionOf } from '../../resources/meta/resource-id.ts';
-import { contentHash } from '../discovery/content-hash.ts';
-import { groupsOf } from '../discovery/groups.ts';
 import { GIT_VERSION } from '../discovery/version.ts';
-import type { OpenAPIDocument, OpenSchema, PathItem } from './document.ts';
-import { kindSchemas } from './kind-schema.ts';
+import type { Method, OpenAPIDocument, OpenSchema, Operation, PathItem } from './document.ts';
+import { kindSchemas, requestSchema } from './kind-schema.ts';
 import { META_SCHEMAS, SCALE } from './meta-schemas.ts';
 import * as operations from './operations.ts';
 import { NAME, NAMESPACE, PRETTY } from './parameters.ts';
@@ -14,24 +11,6 @@ import { META_PREFIX, refTo } from './schema-name.ts';
 /** `/openapi/v3`. */
 export interface OpenAPIIndex {
   readonly paths: Readonly<Record<string, { readonly serverRelativeURL: string }>>;
-}
-
-/** A document as it is served: its bytes as text, and their hash. */
-export interface EncodedDocument {
-  readonly text: string;
-  readonly hash: string;
-}
-
-/** Every document of some kinds, encoded, by its path below `/openapi/v3/`: `api/v1`, `apis/coppice.dev/v1`. */
-export function openAPIDocuments(kinds: readonly Kind[]): ReadonlyMap<string, EncodedDocument> {
-  const documents = new Map<string, EncodedDocument>();
-  for (const { versions } of groupsOf(kinds)) {
-    for (const { group, version, kinds: those } of versions) {
-      const text = encodeJson(openAPIDocument(those));
-      documents.set(rootOf({ group, version }).slice(1), { text, hash: contentHash(text) });
-    }
-  }
-  return documents;
 }
 
 /** The index of documents. An address holds the hash, so that clients may keep what they fetched for ever. */
@@ -48,9 +27,12 @@ export function openAPIDocument(kinds: readonly Kind[]): OpenAPIDocument {
   const first = kinds[0];
   if (first === undefined) throw new Error('a document describes at least one kind');
   const schemas: Record<string, OpenSchema> = { ...META_SCHEMAS };
-  let paths: Record<string, PathItem> = { [`${rootOf(first)}/`]: resourcesPath(first) };
+  // Where all kinds are users' own, Kubernetes has no path for their list.
+  const listed = kinds.some(({ origin }) => origin !== 'user');
+  let paths: Record<string, PathItem> = listed ? { [`${rootOf(first)}/`]: resourcesPath(first) } : {};
   for (const kind of kinds) {
     Object.assign(schemas, kindSchemas(kind), kind.scale === undefined ? {} : SCALE);
+    for (const { request } of kind.actions) Object.assign(schemas, requestSchema(request));
     paths = { ...paths, ...pathsOf(kind) };
   }
   return {
@@ -61,7 +43,8 @@ export function openAPIDocument(kinds: readonly Kind[]): OpenAPIDocument {
   };
 }
 
-const rootOf = (of: { readonly group: string; readonly version: string }): string =>
+/** `/api/v1`, `/apis/coppice.dev/v1`. */
+export const rootOf = (of: { readonly group: string; readonly version: string }): string =>
   of.group === '' ? `/api/${of.version}` : `/apis/${apiVersionOf(of)}`;
 
 function resourcesPath(of: { readonly group: string; readonly version: string }): PathItem {
@@ -86,15 +69,26 @@ function pathsOf(kind: Kind): Record<string, PathItem> {
   const item = `${collection}/{name}`;
   const inside = kind.namespaced ? [NAMESPACE, PRETTY] : [PRETTY];
   const { list, create, removeMany, read, replace, patch, remove } = operations;
+  const served = (verb: Verb, method: Method, operation: Operation): PathItem =>
+    kind.verbs.includes(verb) ? { [method]: operation } : {};
+  const paths: Record<string, PathItem> = {
+    ...(kind.namespaced && kind.verbs.includes('list') ? { [`${root}/${kind.plural}`]: everywhere(kind) } : {}),
+    [collection]: {
+      parameters: inside,
+      ...served('list', 'get', list(target)),
+      ...served('create', 'post', create(target)),
+      ...served('deletecollection', 'delete', removeMany(target)),
+    },
+  };
+  if (!kind.stored) return paths;
   return {
-    ...(kind.namespaced ? { [`${root}/${kind.plural}`]: everywhere(kind) } : {}),
-    [collection]: { parameters: inside, get: list(target), post: create(target), delete: removeMany(target) },
+    ...paths,
     [item]: {
       parameters: [NAME, ...inside],
-      get: read(target),
-      put: replace(target),
-      patch: patch(target),
-      delete: remove(target),
+      ...served('get', 'get', read(target)),
+      ...served('update', 'put', replace(target)),
+      ...served('patch', 'patch', patch(target)),
+      ...served('delete', 'delete', remove(target)),
     },
     ...subresourcePaths(kind, target, item, [NAME, ...inside]),
   };
@@ -122,6 +116,9 @@ function subresourcePaths(
   if (kind.scale !== undefined) paths[`${item}/scale`] = updatable(operations.scaleTarget(target));
   for (const name of Object.keys(kind.parts)) {
     paths[`${item}/${name}`] = { parameters, put: replace(operations.partTarget(target, name)) };
+  }
+  for (const { name, request } of kind.actions) {
+    paths[`${item}/${name}`] = { parameters, post: operations.create(operations.actionTarget(target, name, request)) };
   }
   for (const { name, description } of kind.streams) {
     const of = operations.partTarget(target, name);

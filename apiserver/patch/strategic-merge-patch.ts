@@ -10,10 +10,10 @@ const SET_ORDER = '$setElementOrder/';
 const DELETE_FROM = '$deleteFromPrimitiveList/';
 
 /** How a list merges: items by a key, values as a set, or (undefined) replaced whole. */
-type ListRule = { readonly by: string } | 'values' | undefined;
+export type ListRule = { readonly by: string } | 'values' | undefined;
 
 /** Lists of built-in kinds that merge without their schema saying so, by their path. */
-const LIST_RULES: Readonly<Record<string, ListRule>> = {
+export const LIST_RULES: Readonly<Record<string, ListRule>> = {
   'metadata.ownerReferences': { by: 'uid' },
   'metadata.finalizers': 'values',
   'status.conditions': { by: 'type' },

@@ -3,9 +3,11 @@ import { chmodSync, existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock } from '../../resources/ambient/clock.ts';
 import type { Ids } from '../../resources/ambient/ids.ts';
-import { tokenHash } from '../auth/authenticate.ts';
+import { tokenHash } from '../auth/bearer-tokens.ts';
 import type { LeafSubject } from './authority.ts';
 import { type KeyPair, shouldRenew, vouches } from './leaf-life.ts';
+import { sealingKeys } from './sealing-keys.ts';
+import { newServiceAccountKey } from './service-account-key.ts';
 import { writePrivate } from './write-private.ts';
 
 /** What a server needs to be known and to know others, kept in the `pki` folder of its home (0700). */
@@ -16,6 +18,10 @@ export interface Pki {
   issueClient(subject: Omit<Extract<LeafSubject, { use: 'client' }>, 'use'>): Promise<KeyPair>;
   /** The hash of the operator's token; `token` is the token itself when it is known or was just made. */
   operator(knownToken: string | undefined): { readonly token: string; readonly hash: string };
+  /** What signs the tokens of service accounts, as PEM; made at the first call and kept. */
+  serviceAccountKey(): string;
+  /** What Secrets are sealed with, the first of them from now on; made when there is none. Throws `BadKeyFileError`. */
+  sealingKeys(): readonly string[];
 }
 
 /** Opens the folder, making what is missing. `serverNames` are the DNS names and addresses the server is reached by. */
@@ -43,6 +49,14 @@ export async function openPki(folder: string, serverNames: readonly string[], cl
       writePrivate(path, `${tokenHash(token)}\n`);
       return { token, hash: tokenHash(token) };
     },
+    serviceAccountKey() {
+      const path = join(folder, 'service-account.key');
+      if (existsSync(path)) return readFileSync(path, 'utf8');
+      const key = newServiceAccountKey();
+      writePrivate(path, key);
+      return key;
+    },
+    sealingKeys: () => sealingKeys(folder, ids),
   };
 }
 

@@ -1,16 +1,16 @@
 import type { Ids } from '../../resources/ambient/ids.ts';
 import type { Change, FenceKeys } from '../../resources/guards/guard.ts';
-import { ApiError, forbidden, invalid } from '../../resources/meta/api-error.ts';
-import type { CompanionWrite, Kind } from '../../resources/meta/define-kind.ts';
+import { ApiError } from '../../resources/meta/api-error.ts';
+import { type CompanionWrite, type Kind, storedIn } from '../../resources/meta/define-kind.ts';
 import { type KubeObject, objectKey } from '../../resources/meta/object.ts';
 import { resourceId } from '../../resources/meta/resource-id.ts';
 import { storeKey } from '../cache/keys.ts';
-import { encodeStored } from '../cache/stored-object.ts';
 import type { WatchCache } from '../cache/watch-cache.ts';
 import type { StagedTxn, Store, TxnRequest, TxnResult } from '../store/store.ts';
 import type { FenceRefresh } from './fence-refresh.ts';
 import { unlessAborted } from './key-queue.ts';
 import { type RaceDeps, RaceTurn } from './race-turn.ts';
+import { refusedBy } from './refused.ts';
 import { asApiError, fromStore } from './store-failure.ts';
 import { fromStorage, toStorage } from './versions.ts';
 
@@ -30,6 +30,12 @@ export interface WritePlan {
   readonly subresource?: string;
   /** Objects whose revision the write relies on, such as the Namespace of a create. */
   readonly relies?: readonly { readonly key: string; readonly revision: number }[];
+  /** What is put in the same transaction, told where and as what the object is stored. `key` is compared on its revision, and is one of what is put. */
+  readonly record?: {
+    readonly key: string;
+    readonly revision: number;
+    puts(at: string, stored: Uint8Array): TxnRequest['puts'];
+  };
 }
 
 export interface CommitDeps extends RaceDeps {
@@ -96,7 +102,7 @@ function judge({ cache }: CommitDeps, plan: () => WritePlan): Verdict {
     return { type: 'nothing', object: write.after };
   const change: Change = { before: write.before?.object, after: write.after, ...subresource(write) };
   const fences = fencesOf(write.kind, change, cache);
-  const error = refusalOf(write, change, cache);
+  const error = refusedBy(write.kind.rules.guards ?? [], write, change, cache.world);
   return error === undefined ? { type: 'write', write, fences } : { type: 'refused', error, fences: fences.bump };
 }
 
@@ -124,20 +130,6 @@ function fencesOf(kind: Kind, change: Change, cache: WatchCache): FenceKeys {
   return { bump: [...bump], compare: [...compare].filter((key) => !bump.has(key)) };
 }
 
-function refusalOf(write: WritePlan, change: Change, cache: WatchCache): ApiError | undefined {
-  for (const guard of write.kind.rules.guards ?? []) {
-    const refusal = guard.judge(change, cache.world);
-    if (refusal === undefined) continue;
-    if (refusal.answer === 'Invalid') {
-      return invalid(write.kind, write.name, [
-        { reason: refusal.cause, message: refusal.message, field: refusal.field },
-      ]);
-    }
-    return forbidden(write.kind, write.name, refusal.message, { reason: refusal.cause, message: refusal.message });
-  }
-  return undefined;
-}
-
 interface Submitted {
   readonly staged: StagedTxn;
   readonly compares: TxnRequest['compares'];
@@ -147,20 +139,25 @@ interface Submitted {
 function submit(deps: CommitDeps, write: WritePlan, fences: FenceKeys): Submitted {
   const { cache, store } = deps;
   const companions = companionsOf(deps, write);
-  const key = storeKey(write.kind, write.namespace, write.name);
+  const home = storedIn(write.kind);
+  const key = storeKey(home, write.namespace, write.name);
   const kept = write.after && toStorage(write.kind, write.after);
-  const writes = [{ key, object: kept, revision: write.before?.revision ?? 0 }, ...companions];
+  const own = { key, resource: home, object: kept, revision: write.before?.revision ?? 0 };
+  const writes = [own, ...companions];
+  const { record } = write;
   const request: TxnRequest = {
     compares: [
+      ...(record === undefined ? [] : [{ key: record.key, revision: record.revision }]),
       ...writes.map(({ key: at, revision }) => ({ key: at, revision })),
       ...(write.relies ?? []).filter((rely) => !writes.some((w) => w.key === rely.key)),
       ...[...fences.bump, ...fences.compare].map((fence) => ({ key: fence, revision: cache.fence(fence) })),
     ],
     puts: [
-      ...writes.flatMap(({ key: at, object }) =>
-        object === undefined ? [] : [{ key: at, value: encodeStored(object) }],
+      ...writes.flatMap(({ key: at, resource, object }) =>
+        object === undefined ? [] : [{ key: at, value: cache.codec.encode(resource, at, object) }],
       ),
       ...fences.bump.map((fence) => ({ key: fence, value: new Uint8Array() })),
+      ...(record === undefined || kept === undefined ? [] : record.puts(key, cache.codec.encode(home, key, kept))),
     ],
     deletes: writes.filter((w) => w.object === undefined).map((w) => w.key),
   };
@@ -168,9 +165,10 @@ function submit(deps: CommitDeps, write: WritePlan, fences: FenceKeys): Submitte
   cache.submitted(staged.done);
   if (staged.staged !== undefined) {
     const at = staged.staged;
-    cache.world.assume(write.kind, objectKey(write), kept && atRevision(kept, at), at);
+    cache.world.assume(home, objectKey(write), kept && atRevision(kept, at), at);
     for (const c of companions) cache.world.assume(c.resource, c.objectKey, c.object && atRevision(c.object, at), at);
     for (const fence of fences.bump) cache.assumeFence(fence, at);
+    if (record !== undefined) cache.assumeFence(record.key, at);
   }
   return {
     staged,

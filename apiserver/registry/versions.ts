@@ -17,7 +17,7 @@ const encoder = new TextEncoder();
 
 /** An object of the store as a version of its kind shows it; itself when that is the same. */
 export function fromStorage(kind: Kind, object: KubeObject): KubeObject {
-  if (kind.origin !== 'user') return object;
+  if (kind.origin !== 'user' && kind.view === undefined) return object;
   let made = known.get(kind);
   if (made === undefined) {
     made = new WeakMap();
@@ -25,7 +25,7 @@ export function fromStorage(kind: Kind, object: KubeObject): KubeObject {
   }
   const before = made.get(object);
   if (before !== undefined) return before;
-  const shown = shapedBy(kind.schema, kind, object, true);
+  const shown = kind.view === undefined ? shapedBy(kind.schema, kind, object, true) : kind.view.show(object);
   made.set(object, shown);
   return shown;
 }
@@ -43,7 +43,8 @@ export function viewOf(kind: Kind, stored: StoredObject): StoredObject {
 
 /** An object as it is kept: in the storage version of its kind. */
 export function toStorage(kind: Kind, object: KubeObject): KubeObject {
-  const { storage } = kind;
+  const { storage, view } = kind;
+  if (view !== undefined) return view.keep(object);
   return storage === undefined
     ? object
     : shapedBy(storage.schema, { ...kind, version: storage.version }, object, false);

@@ -25,16 +25,40 @@ export function text(status: number, body: string): ServerResponse {
 /** A failure as its Status. */
 export function failure(error: ApiError): ServerResponse {
   const seconds = error.details?.retryAfterSeconds;
-  return json(error.code, error.toStatus(), seconds === undefined ? {} : { 'retry-after': String(seconds) });
+  const wait = seconds === undefined ? {} : { 'retry-after': String(seconds) };
+  return json(error.code, error.toStatus(), { ...wait, ...warningHeaders(error.warnings) });
 }
 
 // Characters no header may hold.
 const CONTROL = /\p{Cc}+/gu;
 
-/** `Warning` headers: RFC 7234 code 299, each text quoted and cut to 256 characters, about 4096 in all. */
+const MOST_RUNES = 4096;
+const MOST_RUNES_A_TEXT = 256;
+
+/** `Warning` headers: RFC 7234 code 299, each text once and quoted. Where all of them have over 4096 characters, each is cut to 256, and those that come after 4096 are left out. */
 export function warningHeaders(texts: readonly string[]): Record<string, readonly string[]> {
-  if (texts.length === 0) return {};
-  const total = texts.reduce((sum, t) => sum + t.length, 0);
-  const cut = texts.slice(0, 64).map((t) => (total > 4096 && t.length > 256 ? t.slice(0, 256) : t));
-  return { warning: cut.map((t) => `299 - "${t.replace(CONTROL, ' ').replace(/(["\\])/g, '\\$1')}"`) };
+  const distinct = [...new Set(texts)].filter((text) => text !== '');
+  if (distinct.length === 0) return {};
+  return { warning: fitting(distinct).map((text) => `299 - "${quotable(text)}"`) };
 }
+
+function fitting(texts: readonly string[]): readonly string[] {
+  const runes = texts.map((text) => [...text]);
+  let total = 0;
+  const over = runes.findIndex((text) => {
+    total += text.length;
+    return total > MOST_RUNES;
+  });
+  if (over < 0) return texts;
+  const cut = runes.map((text) => text.slice(0, MOST_RUNES_A_TEXT));
+  let written = 0;
+  const kept = cut.filter((text, i) => {
+    // Those up to the one that was too much stay, however long they are together.
+    if (i > over && written >= MOST_RUNES) return false;
+    written += text.length;
+    return true;
+  });
+  return kept.map((text) => text.join(''));
+}
+
+const quotable = (text: string): string => text.replace(CONTROL, ' ').replace(/(["\\])/g, '\\$1');

@@ -22,6 +22,8 @@ export interface ServerRequest {
   readonly query: URLSearchParams;
   /** Names in lowercase. */
   readonly headers: Readonly<Record<string, string>>;
+  /** The lines of headers that mean something line by line (`impersonate-*`), where they came off the wire. */
+  readonly repeated?: Readonly<Record<string, readonly string[]>>;
   /** The whole body. Throws `RequestEntityTooLarge` beyond `maxBytes`. */
   body(maxBytes: number): Promise<Uint8Array>;
   /** Aborts when the caller goes away. */
@@ -35,6 +37,8 @@ export interface ServerResponse {
   readonly headers: Readonly<Record<string, string | readonly string[]>>;
   /** One piece, or pieces as they come (a watch, a large list). */
   readonly body: Uint8Array | AsyncIterable<Uint8Array>;
+  /** The body goes on as things happen: it is neither held back nor compressed. */
+  readonly live?: true;
 }
 
 /** The app: everything behind the listener, without a socket. */

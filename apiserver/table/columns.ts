@@ -51,16 +51,30 @@ function compile(column: Column, { origin, struct }: Kind): CompiledColumn {
     // A Kubernetes server announces ages of its own kinds as the text they are.
     type: struct && column.type === 'date' ? 'string' : column.type,
     format: column.format ?? '',
-    description: column.description ?? `The value at ${column.jsonPath}.`,
+    description: column.description || `What stands in the object at the path ${column.jsonPath}.`,
     priority: column.priority ?? 0,
   };
   // A Kubernetes server leaves the cell empty where a custom kind has no value, and names the unknown date of its own kinds.
   const missing: Cell = origin === 'core' && column.type === 'date' ? '<unknown>' : struct ? '' : null;
   const { value } = column;
-  if (value !== undefined)
-    return { definition, cell: (object, nowMs) => cellOf(column.type, value(object), nowMs) ?? missing };
+  if (value !== undefined) {
+    // A number stays one in a column of texts, as a Kubernetes server has it.
+    const shown = (object: KubeObject, nowMs: number): Cell => {
+      const found = value(object);
+      return typeof found === 'number' ? found : cellOf(column.type, found, nowMs);
+    };
+    return { definition, cell: (object, nowMs) => shown(object, nowMs) ?? missing };
+  }
   if (path === undefined) return { definition, cell: () => missing };
-  return { definition, cell: (object, nowMs) => cellOf(column.type, valuesAt(path, object)[0], nowMs) ?? missing };
+  return {
+    definition,
+    cell: (object, nowMs) => {
+      const [value] = valuesAt(path, object);
+      // Text is what a template would print, which has words for null.
+      if (value === null && column.type === 'string') return '<no value>';
+      return cellOf(column.type, value, nowMs) ?? missing;
+    },
+  };
 }
 
 /** What a column of a type shows of a value; nothing for a value of another type. */
@@ -100,6 +114,7 @@ function encoded(value: unknown): string {
 const RFC3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/;
 
 function ageOf(instant: string, nowMs: number): string {
+  if (instant === '' || instant === 'null') return '<unknown>';
   const then = RFC3339.test(instant) ? Date.parse(instant) : Number.NaN;
   return Number.isNaN(then) ? '<invalid>' : humanDuration(nowMs - then);
 }

@@ -1,4 +1,5 @@
 import type { KubeObject, ObjectMeta } from '../../resources/meta/object.ts';
+import type { MetaVersion } from '../requests/media-type.ts';
 
 /** The metadata of a list on the wire. */
 export interface ListMeta {
@@ -7,29 +8,36 @@ export interface ListMeta {
   readonly remainingItemCount?: number;
 }
 
-/** meta.k8s.io/v1 PartialObjectMetadata: an object without its own fields. */
+/** PartialObjectMetadata: an object without its own fields. */
 export interface PartialObjectMetadata {
   readonly kind: 'PartialObjectMetadata';
-  readonly apiVersion: 'meta.k8s.io/v1';
-  readonly metadata: ObjectMeta;
+  readonly apiVersion: MetaVersion;
+  readonly metadata: Partial<ObjectMeta>;
 }
 
 export interface PartialObjectMetadataList {
   readonly kind: 'PartialObjectMetadataList';
-  readonly apiVersion: 'meta.k8s.io/v1';
+  readonly apiVersion: MetaVersion;
   readonly metadata: ListMeta;
   readonly items: readonly PartialObjectMetadata[];
 }
 
-export function partialMetadata(object: KubeObject): PartialObjectMetadata {
-  return { kind: 'PartialObjectMetadata', apiVersion: 'meta.k8s.io/v1', metadata: object.metadata };
+export function partialMetadata(
+  object: { readonly metadata: PartialObjectMetadata['metadata'] },
+  apiVersion: MetaVersion = 'meta.k8s.io/v1',
+): PartialObjectMetadata {
+  return { kind: 'PartialObjectMetadata', apiVersion, metadata: object.metadata };
 }
 
-export function partialMetadataList(objects: readonly KubeObject[], listMeta: ListMeta): PartialObjectMetadataList {
+export function partialMetadataList(
+  objects: readonly KubeObject[],
+  listMeta: ListMeta,
+  apiVersion: MetaVersion = 'meta.k8s.io/v1',
+): PartialObjectMetadataList {
   return {
     kind: 'PartialObjectMetadataList',
-    apiVersion: 'meta.k8s.io/v1',
+    apiVersion,
     metadata: listMeta,
-    items: objects.map(partialMetadata),
+    items: objects.map((object) => partialMetadata(object, apiVersion)),
   };
 }

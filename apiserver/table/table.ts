@@ -1,5 +1,6 @@
 import type { Kind } from '../../resources/meta/define-kind.ts';
 import type { KubeObject } from '../../resources/meta/object.ts';
+import type { MetaVersion } from '../requests/media-type.ts';
 import { type Cell, type ColumnDefinition, columnsOf } from './columns.ts';
 import { type ListMeta, type PartialObjectMetadata, partialMetadata } from './partial-metadata.ts';
 
@@ -8,13 +9,14 @@ export type IncludeObject = 'Metadata' | 'Object' | 'None';
 
 export interface TableRow {
   readonly cells: readonly Cell[];
-  readonly object?: PartialObjectMetadata | KubeObject;
+  /** Null where nothing of it was asked for. */
+  readonly object: PartialObjectMetadata | KubeObject | null;
 }
 
-/** meta.k8s.io/v1 Table. `columnDefinitions` is null after the first event of a watch. */
+/** Table of meta.k8s.io. `columnDefinitions` is null after the first event of a watch. */
 export interface Table {
   readonly kind: 'Table';
-  readonly apiVersion: 'meta.k8s.io/v1';
+  readonly apiVersion: MetaVersion;
   readonly metadata: ListMeta;
   readonly columnDefinitions: readonly ColumnDefinition[] | null;
   readonly rows: readonly TableRow[];
@@ -22,6 +24,8 @@ export interface Table {
 
 export interface RowOptions {
   readonly includeObject?: IncludeObject;
+  /** Default meta.k8s.io/v1. */
+  readonly metaVersion?: MetaVersion;
   /** Ages are told from this instant. */
   readonly nowMs: number;
 }
@@ -37,7 +41,7 @@ export interface TableOptions extends RowOptions {
 export function tableOf(kind: Kind, objects: readonly KubeObject[], options: TableOptions): Table {
   return {
     kind: 'Table',
-    apiVersion: 'meta.k8s.io/v1',
+    apiVersion: options.metaVersion ?? 'meta.k8s.io/v1',
     metadata: options.listMeta,
     columnDefinitions: options.withColumns === false ? null : columnsOf(kind).map((column) => column.definition),
     rows: objects.map((object) => rowOf(kind, object, options)),
@@ -50,11 +54,11 @@ export function rowOf(kind: Kind, object: KubeObject, options: RowOptions): Tabl
   const includeObject = options.includeObject ?? 'Metadata';
   switch (includeObject) {
     case 'Metadata':
-      return { cells, object: partialMetadata(object) };
+      return { cells, object: partialMetadata(object, options.metaVersion) };
     case 'Object':
       return { cells, object };
     case 'None':
-      return { cells };
+      return { cells, object: null };
     default:
       throw new Error(`unhandled includeObject ${includeObject satisfies never}`);
   }

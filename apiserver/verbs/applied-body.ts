@@ -3,6 +3,8 @@ import type { Kind } from '../../resources/meta/define-kind.ts';
 import { type ParsedJson, parseJsonBytes } from '../../resources/meta/json.ts';
 import { JsonSyntaxError } from '../../resources/meta/json-syntax-error.ts';
 import { isObject, type JsonObject } from '../../resources/meta/object.ts';
+import { mergeTypeOf } from '../apply/merge-type.ts';
+import { checkRecordSize } from '../apply/record-size.ts';
 import type { ServerRequest } from '../requests/server-request.ts';
 import { checkedType, MAX_BODY_BYTES, readYamlBody } from './body.ts';
 
@@ -14,13 +16,16 @@ export interface AppliedBody {
 /** An applied configuration: YAML, of which JSON is a part that is read faster. */
 export async function readApplied(
   request: ServerRequest,
-  kind: Pick<Kind, 'group' | 'version' | 'kind' | 'origin'>,
+  kind: Pick<Kind, 'group' | 'version' | 'kind' | 'origin'> & Partial<Pick<Kind, 'schema'>>,
 ): Promise<AppliedBody> {
   const bytes = await request.body(MAX_BODY_BYTES);
   const again = { ...request, body: async () => bytes };
   const { value, duplicates } = asJson(bytes) ?? (await readYamlBody(again, 'error decoding YAML'));
   if (!isObject(value)) throw new ApiError('BadRequest', 'error decoding YAML: the configuration is not an object');
-  return { config: checkedType(value, kind, 'the applied configuration'), duplicates };
+  const config = checkedType(value, kind, 'the applied configuration');
+  const { schema } = kind;
+  if (schema !== undefined) checkRecordSize(config, mergeTypeOf({ schema }));
+  return { config, duplicates };
 }
 
 function asJson(bytes: Uint8Array): ParsedJson | undefined {

@@ -3,12 +3,12 @@ import { isObject, type JsonObject, type KubeObject, valueAt } from '../../resou
 import { apiVersionOf } from '../../resources/meta/resource-id.ts';
 import { applyConfig } from '../apply/apply.ts';
 import { commit, type WritePlan } from '../registry/commit.ts';
-import { json } from '../requests/respond.ts';
 import type { ServerResponse } from '../requests/server-request.ts';
 import { applyOptions } from '../requests/write-options.ts';
-import { replicasOf, scaleOf, withReplicas } from '../table/scale.ts';
+import { replicasOf, withReplicas } from '../table/scale.ts';
 import { readApplied } from './applied-body.ts';
 import { checkNames, frameOf, instantOf, nextObject } from './next-object.ts';
+import { oneScale } from './represent-scale.ts';
 import { checkVersion, planOver, standing } from './update.ts';
 import { nameOf, type VerbContext } from './verb-context.ts';
 
@@ -33,7 +33,7 @@ export async function applyScale(context: VerbContext, mapping: ScaleMapping): P
   };
   const written = await commit(parts, plan, { dryRun, signal: request.signal });
   if (written === undefined) throw new Error('a scale ended in a removal');
-  return json(200, scaleOf(written, mapping));
+  return oneScale(200, context, written, mapping);
 }
 
 /** What an applied Scale says of the object it scales. */

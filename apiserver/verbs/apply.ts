@@ -1,12 +1,15 @@
 import { ApiError, conflict, notFound } from '../../resources/meta/api-error.ts';
+import { type Kind, storedIn } from '../../resources/meta/define-kind.ts';
 import type { JsonObject, KubeObject } from '../../resources/meta/object.ts';
 import type { FieldValidation } from '../admission/field-validation.ts';
 import { type Applied, applyConfig } from '../apply/apply.ts';
 import { authorize, authorizeObject } from '../auth/authorize.ts';
 import { commit, currentOf, type Versioned, type WritePlan } from '../registry/commit.ts';
+import { fromStorage } from '../registry/versions.ts';
 import { warningHeaders } from '../requests/respond.ts';
 import type { ServerResponse } from '../requests/server-request.ts';
 import { applyOptions } from '../requests/write-options.ts';
+import { assertReadable } from '../sealing/damage.ts';
 import { type AppliedBody, readApplied } from './applied-body.ts';
 import { planCreate } from './create.ts';
 import { checkNames, frameOf, instantOf, knownFields, nextObject, type WriteFrame } from './next-object.ts';
@@ -23,7 +26,8 @@ export async function applyPatch(context: VerbContext): Promise<ServerResponse> 
   let last: KubeObject | undefined;
   const plan = (): WritePlan => {
     warnings.length = 0;
-    const there = currentOf(parts.cache, served.kind, context.target.namespace, nameOf(context));
+    const kept = currentOf(parts.cache, storedIn(served.kind), context.target.namespace, nameOf(context));
+    const there = kept && shownBy(served.kind, kept);
     created = there === undefined;
     const next = there === undefined ? planFirst(context, wish, warnings) : planNext(context, wish, there, warnings);
     last = next.after ?? last;
@@ -37,6 +41,11 @@ export async function applyPatch(context: VerbContext): Promise<ServerResponse> 
     nowMs: parts.clock.now(),
     headers: warningHeaders(warnings),
   });
+}
+
+/** What stands, as a kind shows it that has its objects from another. */
+function shownBy(kind: Kind, kept: Versioned): Versioned {
+  return kind.view === undefined ? kept : { ...kept, object: fromStorage(kind, kept.object) };
 }
 
 interface ApplyWish extends AppliedBody {
@@ -89,6 +98,7 @@ function planFirst(context: VerbContext, wish: ApplyWish, warnings: string[]): W
 }
 
 function planNext(context: VerbContext, wish: ApplyWish, there: Versioned, warnings: string[]): WritePlan {
+  assertReadable(context.served.kind, there.object);
   authorizeObject(context.identity, context.served.kind, there.object);
   const { resourceVersion } = wish.config.metadata;
   if (resourceVersion !== undefined && resourceVersion !== '') checkVersion(context, there.object, resourceVersion);

@@ -1,6 +1,6 @@
-import { ApiError } from '../../resources/meta/api-error.ts';
+import { ApiError, invalid } from '../../resources/meta/api-error.ts';
 import type { Kind } from '../../resources/meta/define-kind.ts';
-import { type ParsedJson, parseJsonBytes } from '../../resources/meta/json.ts';
+import { type ParsedJson, parseJson } from '../../resources/meta/json.ts';
 import { JsonSyntaxError } from '../../resources/meta/json-syntax-error.ts';
 import { isObject, type JsonObject } from '../../resources/meta/object.ts';
 import { apiVersionOf } from '../../resources/meta/resource-id.ts';
@@ -17,6 +17,9 @@ const YAML_TYPE = 'application/yaml';
 /** What an object or the options of a delete may be sent as. */
 const BODY_TYPES = [JSON_TYPE, YAML_TYPE];
 
+/** Bytes that are no UTF-8 become U+FFFD in JSON, as on a real server; a byte order mark is no JSON. */
+const REPLACING = new TextDecoder('utf-8', { ignoreBOM: true });
+
 /** A JSON body of whatever shape, with the fields given twice. */
 export async function readJsonBody(
   request: ServerRequest,
@@ -27,9 +30,9 @@ export async function readJsonBody(
 
 /** JSON of whatever shape, with the fields given twice. */
 export function parseBody(bytes: Uint8Array, what: string): ParsedJson & { readonly text: string } {
-  const text = new TextDecoder().decode(bytes);
+  const text = REPLACING.decode(bytes);
   try {
-    return { ...parseJsonBytes(bytes), text };
+    return { ...parseJson(text), text };
   } catch (error) {
     if (!(error instanceof JsonSyntaxError)) throw error;
     const shown = text.length > 30 ? `${text.slice(0, 30)} ...` : text;
@@ -73,13 +76,34 @@ export async function readObject(request: ServerRequest, kind: TypeMeta): Promis
   const unrecognized = `the object provided is unrecognized (must be of type ${kind.kind}): couldn't get version/kind`;
   const { value, duplicates } = await readAnyBody(request, unrecognized, protobufReader(kind));
   if (!isObject(value)) throw new ApiError('BadRequest', `${unrecognized}; the body is not an object`);
-  return { object: checkedType(value, kind, unrecognized), duplicates };
+  const warnings = unknownVersionWarnings(value, kind, request.query.get('fieldValidation') ?? '');
+  return { object: checkedType(value, kind, unrecognized, warnings), duplicates };
+}
+
+/** Of another version of the group nothing is known: a real server warns of its fields before it refuses it. */
+function unknownVersionWarnings(value: JsonObject, kind: TypeMeta, directive: string): readonly string[] {
+  const { apiVersion } = value;
+  if (kind.origin !== 'user' || (directive !== '' && directive !== 'Warn') || typeof apiVersion !== 'string') return [];
+  if (apiVersion === apiVersionOf(kind) || !apiVersion.startsWith(`${kind.group}/`)) return [];
+  const unknown = Object.keys(value).filter((name) => !['apiVersion', 'kind', 'metadata'].includes(name));
+  return unknown.sort().map((name) => `unknown field "${name}"`);
 }
 
 type TypeMeta = Pick<Kind, 'group' | 'version' | 'kind' | 'origin'>;
 
+function wrongKind({ metadata }: JsonObject, sent: string, { group, kind }: TypeMeta): ApiError {
+  const name = isObject(metadata) && typeof metadata.name === 'string' ? metadata.name : '';
+  const message = `Invalid value: ${JSON.stringify(sent)}: must be ${kind}`;
+  return invalid({ group, kind: sent }, name, [{ reason: 'FieldValueInvalid', message, field: 'kind' }]);
+}
+
 /** Checks apiVersion, kind and the shape of metadata, of a body or of a patched object. */
-export function checkedType(value: JsonObject, kind: TypeMeta, unrecognized?: string): SentObject['object'] {
+export function checkedType(
+  value: JsonObject,
+  kind: TypeMeta,
+  unrecognized?: string,
+  warnings: readonly string[] = [],
+): SentObject['object'] {
   const expected = apiVersionOf(kind);
   const filled =
     kind.origin === 'core'
@@ -98,9 +122,10 @@ export function checkedType(value: JsonObject, kind: TypeMeta, unrecognized?: st
   }
   if (filled.apiVersion !== expected) {
     const message = `the API version in the data (${filled.apiVersion}) does not match the expected API version (${expected})`;
-    throw new ApiError('BadRequest', message);
+    throw new ApiError('BadRequest', message, { warnings });
   }
   if (filled.kind !== kind.kind) {
+    if (kind.origin !== 'core') throw wrongKind(value, filled.kind, kind);
     const [sent, served] = [filled.kind, kind.kind];
     throw new ApiError(
       'BadRequest',

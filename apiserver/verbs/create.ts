@@ -1,14 +1,19 @@
 import { DEFINITIONS } from '../../resources/guards/refs.ts';
-import { ApiError, alreadyExists, forbidden, notAllowed, notFound } from '../../resources/meta/api-error.ts';
+import { ApiError, alreadyExists, forbidden, notFound } from '../../resources/meta/api-error.ts';
+import { storedIn } from '../../resources/meta/define-kind.ts';
 import type { JsonObject } from '../../resources/meta/object.ts';
 import type { Managers } from '../apply/managed-fields.ts';
+import { mergeTypeOf } from '../apply/merge-type.ts';
+import { checkRecordSize } from '../apply/record-size.ts';
 import { authorizeObject } from '../auth/authorize.ts';
 import { storeKey } from '../cache/keys.ts';
+import { type Created, createOnce, type Remember } from '../idempotency/create-once.ts';
+import { keyOfRequest } from '../idempotency/kept-answer.ts';
 import { commit, currentOf, type WritePlan } from '../registry/commit.ts';
 import { warningHeaders } from '../requests/respond.ts';
 import type { ServerResponse } from '../requests/server-request.ts';
-import { writeOptions } from '../requests/write-options.ts';
-import { readObject } from './body.ts';
+import { type WriteOptions, writeOptions } from '../requests/write-options.ts';
+import { MAX_BODY_BYTES, readObject } from './body.ts';
 import { checkNamespace, frameOf, knownFields, newObject, type WriteFrame } from './next-object.ts';
 import { oneObject } from './represent.ts';
 import type { VerbContext } from './verb-context.ts';
@@ -19,30 +24,47 @@ const SUFFIX_LENGTH = 5;
 const MAX_GENERATED_BASE = 63 - SUFFIX_LENGTH;
 const NAME_TRIES = 8;
 
-/** POST to a collection. */
+/** POST to a collection. One with an Idempotency-Key makes its object once; a dry run makes none and is not kept. */
 export async function create(context: VerbContext): Promise<ServerResponse> {
   const { parts, request, served, target } = context;
-  const { kind } = served;
   const { query } = request;
-  if (kind.namespaced && target.namespace === undefined) {
-    throw notAllowed();
-  }
-  const { dryRun, manager, directive } = writeOptions(query, 'CreateOptions');
-  const frame = frameOf(context, manager);
-  const sent = await readObject(request, kind);
-  const { object, warnings } = knownFields(kind, sent.object, sent.duplicates, directive);
-  checkNamespace(object.metadata, target.namespace);
-  if (object.metadata.resourceVersion !== undefined && object.metadata.resourceVersion !== '') {
-    throw new ApiError('BadRequest', 'resourceVersion should not be set on objects to be created');
-  }
-  const created = await commit(parts, () => planCreate(context, frame, object), { dryRun, signal: request.signal });
-  if (created === undefined) throw new Error('a create ended in a removal');
-  return oneObject(201, kind, created, {
+  const options = writeOptions(query, 'CreateOptions');
+  const key = keyOfRequest(request.headers);
+  const body = await request.body(MAX_BODY_BYTES);
+  const again = { ...context, request: { ...request, body: async () => body } };
+  const { object, warnings, replayed } =
+    key === undefined || options.dryRun
+      ? { ...(await make(again, options)), replayed: false }
+      : await createOnce(again, key, body, (remember) => make(again, options, remember));
+  return oneObject(201, served.kind, object, {
     representation: context.representation,
     query,
     nowMs: parts.clock.now(),
-    headers: warningHeaders(warnings),
+    headers: { ...warningHeaders(warnings), ...(replayed ? { 'idempotency-replayed': 'true' } : {}) },
   });
+}
+
+async function make(
+  context: VerbContext,
+  { dryRun, manager, directive }: WriteOptions,
+  remember?: Remember,
+): Promise<Created> {
+  const { parts, request, served, target } = context;
+  const frame = frameOf(context, manager);
+  const sent = await readObject(request, served.kind);
+  const { object, warnings } = knownFields(served.kind, sent.object, sent.duplicates, directive);
+  checkNamespace(object.metadata, target.namespace);
+  checkRecordSize(object, mergeTypeOf(served.kind));
+  if (object.metadata.resourceVersion !== undefined && object.metadata.resourceVersion !== '') {
+    throw new ApiError('BadRequest', 'resourceVersion should not be set on objects to be created');
+  }
+  const plan = (): WritePlan => {
+    const record = remember?.(warnings);
+    return { ...planCreate(context, frame, object), ...(record === undefined ? {} : { record }) };
+  };
+  const created = await commit(parts, plan, { dryRun, signal: request.signal });
+  if (created === undefined) throw new Error('a create ended in a removal');
+  return { object: created, warnings };
 }
 
 /** The plan of making an object in a namespace that lives. `managers` own it when it comes of an apply. */
@@ -58,7 +80,7 @@ export function planCreate(
   const relies = [...(kind.namespaced ? [livingNamespace(context, name)] : []), ...livingDefinition(context)];
   const object = newObject(frame, sent, name, target.namespace, managers);
   authorizeObject(identity, kind, object);
-  const there = currentOf(parts.cache, kind, target.namespace, name);
+  const there = currentOf(parts.cache, storedIn(kind), target.namespace, name);
   if (there !== undefined) {
     throw alreadyExists(
       kind,
@@ -78,7 +100,7 @@ function newName({ parts, served, target }: VerbContext, metadata: JsonObject): 
   let name = '';
   for (let tries = 0; tries < NAME_TRIES; tries++) {
     name = base.slice(0, MAX_GENERATED_BASE) + parts.ids.suffix(SUFFIX_LENGTH);
-    if (currentOf(parts.cache, served.kind, target.namespace, name) === undefined) return name;
+    if (currentOf(parts.cache, storedIn(served.kind), target.namespace, name) === undefined) return name;
   }
   const { message, details } = alreadyExists(served.kind, name);
   throw new ApiError('AlreadyExists', `${message}, the server was not able to generate a unique name for the object`, {

@@ -19,7 +19,7 @@ export async function deleteOne(context: VerbContext): Promise<ServerResponse> {
   const { object, removed } = await remove(context, wish);
   if (!removed) {
     return oneObject(200, served.kind, object, {
-      representation: 'Object',
+      representation: context.representation,
       query: request.query,
       nowMs: parts.clock.now(),
     });
@@ -74,7 +74,8 @@ function mark({ parts, served }: VerbContext, before: KubeObject, wish: DeleteWi
     metadata: {
       ...held,
       deletionTimestamp: rfc3339(parts.clock.now()),
-      deletionGracePeriodSeconds: 0,
+      // What ends in its own way, such as a Namespace, has no grace to tell of.
+      ...(served.kind.rules.holdsDeletion === undefined ? { deletionGracePeriodSeconds: 0 } : {}),
       ...(served.kind.generations ? { generation } : {}),
     },
   };

@@ -1,27 +1,29 @@
 import { ApiError, notFound } from '../../resources/meta/api-error.ts';
+import { storedIn } from '../../resources/meta/define-kind.ts';
 import { resourceId } from '../../resources/meta/resource-id.ts';
 import { authorizeObject } from '../auth/authorize.ts';
 import { viewOf } from '../registry/versions.ts';
 import { resourceVersionOption } from '../requests/options.ts';
-import { json } from '../requests/respond.ts';
 import type { ServerResponse } from '../requests/server-request.ts';
-import { scaleOf } from '../table/scale.ts';
+import { assertReadable } from '../sealing/damage.ts';
 import { reach } from './reach.ts';
 import { oneObject } from './represent.ts';
+import { oneScale } from './represent-scale.ts';
 import { keyOf, nameOf, type VerbContext } from './verb-context.ts';
 
 /** GET of one object, or of its status or scale. */
 export async function get(context: VerbContext): Promise<ServerResponse> {
   const { parts, request, served, target } = context;
   await reach(parts, resourceVersionOption(request.query.get('resourceVersion'), 'GetOptions'), request.signal);
-  const found = parts.cache.resource(resourceId(served.kind)).get(keyOf(context));
+  const found = parts.cache.resource(resourceId(storedIn(served.kind))).get(keyOf(context));
   if (found === undefined) throw notFound(served.kind, nameOf(context));
+  assertReadable(served.kind, found.object);
   const stored = viewOf(served.kind, found);
   authorizeObject(context.identity, served.kind, stored.object);
   if (target.subresource === 'scale') {
     if (served.kind.scale === undefined)
       throw new ApiError('NotFound', 'the server could not find the requested resource');
-    return json(200, scaleOf(stored.object, served.kind.scale));
+    return oneScale(200, context, stored.object, served.kind.scale);
   }
   return oneObject(200, served.kind, stored.object, {
     representation: context.representation,

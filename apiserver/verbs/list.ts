@@ -1,13 +1,15 @@
 import { ApiError } from '../../resources/meta/api-error.ts';
-import { parseJson } from '../../resources/meta/json.ts';
+import { type Kind, storedIn } from '../../resources/meta/define-kind.ts';
 import { resourceId } from '../../resources/meta/resource-id.ts';
 import { keyRange } from '../cache/key-range.ts';
 import { resourcePrefix } from '../cache/keys.ts';
-import { decodeStored, type StoredObject } from '../cache/stored-object.ts';
+import type { StoredObject } from '../cache/stored-object.ts';
 import { asApiError } from '../registry/store-failure.ts';
 import { viewOf } from '../registry/versions.ts';
-import { integerOption, invalidOption, resourceVersionOption } from '../requests/options.ts';
+import { checkListOptions } from '../requests/list-options.ts';
+import { integerOption, resourceVersionOption } from '../requests/options.ts';
 import type { ServerResponse } from '../requests/server-request.ts';
+import { assertReadable } from '../sealing/damage.ts';
 import { StoreError } from '../store/store.ts';
 import type { ListMeta } from '../table/partial-metadata.ts';
 import { decodeContinue, encodeContinue } from './continue-token.ts';
@@ -32,18 +34,26 @@ export async function pageOf(
 ): Promise<{ readonly items: readonly StoredObject[]; readonly meta: ListMeta }> {
   const { parts, request, served, target } = context;
   const selection = selectionOf(served.kind, request.query);
-  const limit = Math.max(0, integerOption(request.query, 'limit') ?? 0);
+  const limit = limitOf(request.query);
   const from = await startOf(context);
   const kept = keyRange(from.objects, target.namespace, from.after);
-  const rest = served.kind.origin === 'user' ? kept.map((item) => viewOf(served.kind, item)) : kept;
+  const rest = shownAsKept(served.kind) ? kept : kept.map((item) => viewOf(served.kind, item));
   const matching = selection.all ? rest : rest.filter((item) => selection.matches(item.object));
+  for (const { object } of matching) assertReadable(served.kind, object);
   const resourceVersion = String(from.revision);
   if (limit === 0 || matching.length <= limit) return { items: matching, meta: { resourceVersion } };
   const items = matching.slice(0, limit);
-  parts.snapshots.keep(resourceId(served.kind), from.revision, from.objects);
+  parts.snapshots.keep(resourceId(storedIn(served.kind)), from.revision, from.objects);
   const next = encodeContinue({ revision: from.revision, after: (items.at(-1) as StoredObject).key });
   const remaining = selection.all ? { remainingItemCount: matching.length - limit } : {};
   return { items, meta: { resourceVersion, continue: next, ...remaining } };
+}
+
+const shownAsKept = (kind: Kind) => kind.origin !== 'user' && kind.view === undefined;
+/** How many objects a page may hold; 0 = all. Whatever is at hand (version 0) comes whole, as it does from a real server's cache. */
+function limitOf(query: URLSearchParams): number {
+  const limit = Math.max(0, integerOption(query, 'limit') ?? 0);
+  return query.get('resourceVersion') === '0' && !query.get('continue') ? 0 : limit;
 }
 
 interface Start {
@@ -57,8 +67,9 @@ async function startOf(context: VerbContext): Promise<Start> {
   const { parts, request, served } = context;
   const { query } = request;
   const token = query.get('continue') ?? '';
-  const match = checkMatch(query, token);
+  checkListOptions(query, false);
   if (token !== '') {
+    checkContinue(query);
     const { revision, after } = decodeContinue(token);
     await reach(parts, revision, request.signal);
     if (revision === undefined) return { ...newest(context), after };
@@ -67,14 +78,15 @@ async function startOf(context: VerbContext): Promise<Start> {
   const revision = resourceVersionOption(query.get('resourceVersion'));
   await reach(parts, revision, request.signal);
   const limited = (integerOption(query, 'limit') ?? 0) > 0;
-  const exact = match === 'Exact' || (match === undefined && limited && revision !== undefined && revision > 0);
+  const match = query.get('resourceVersionMatch') ?? '';
+  const exact = match === 'Exact' || (match === '' && limited && revision !== undefined && revision > 0);
   if (exact && revision !== undefined && revision !== parts.cache.revision)
     return { objects: await at(context, revision), revision };
   return newest({ parts, served });
 }
 
 function newest({ parts, served }: Pick<VerbContext, 'parts' | 'served'>): Start {
-  return { objects: parts.cache.resource(resourceId(served.kind)).sorted(), revision: parts.cache.revision };
+  return { objects: parts.cache.resource(resourceId(storedIn(served.kind))).sorted(), revision: parts.cache.revision };
 }
 
 /** All objects as they were at a revision: from a kept snapshot, else from the store's history. */
@@ -83,15 +95,13 @@ async function at(
   revision: number,
   after?: string,
 ): Promise<readonly StoredObject[]> {
-  const id = resourceId(served.kind);
+  const id = resourceId(storedIn(served.kind));
   const kept = parts.snapshots.find(id, revision);
   if (kept !== undefined) return kept;
-  const prefix = resourcePrefix(served.kind);
+  const prefix = resourcePrefix(storedIn(served.kind));
   try {
     const { entries } = await parts.store.range({ prefix, revision }, request.signal);
-    const objects = entries.map((e) =>
-      decodeStored(e.key.slice(prefix.length), e.value, e.modRevision, (t) => parseJson(t).value),
-    );
+    const objects = entries.map(({ key, value, modRevision }) => parts.cache.codec.decode(key, value, modRevision));
     parts.snapshots.keep(id, revision, objects);
     return objects;
   } catch (error) {
@@ -104,41 +114,9 @@ async function at(
   }
 }
 
-type Match = 'Exact' | 'NotOlderThan' | undefined;
-
-/** The rules on `resourceVersion`, `resourceVersionMatch` and `continue` together; each breach is 422 or 400 as the real server has it. */
-function checkMatch(query: URLSearchParams, token: string): Match {
-  const match = query.get('resourceVersionMatch') ?? '';
+/** A token stands for a version: none may be given beside it. */
+function checkContinue(query: URLSearchParams): void {
   const version = query.get('resourceVersion') ?? '';
-  const refuse = (reason: string, message: string) =>
-    invalidOption('ListOptions', 'resourceVersionMatch', reason, message);
-  if (query.has('sendInitialEvents')) {
-    throw invalidOption(
-      'ListOptions',
-      'sendInitialEvents',
-      'FieldValueForbidden',
-      'Forbidden: sendInitialEvents is forbidden for list',
-    );
-  }
-  if (token !== '' && version !== '' && version !== '0') {
+  if (version !== '' && version !== '0')
     throw new ApiError('BadRequest', 'specifying resource version is not allowed when using continue');
-  }
-  if (match === '') return undefined;
-  if (token !== '')
-    throw refuse('FieldValueForbidden', 'Forbidden: resourceVersionMatch is forbidden when continue is provided');
-  if (version === '')
-    throw refuse(
-      'FieldValueForbidden',
-      'Forbidden: resourceVersionMatch is forbidden unless resourceVersion is provided',
-    );
-  if (match !== 'Exact' && match !== 'NotOlderThan') {
-    throw refuse(
-      'FieldValueNotSupported',
-      `Unsupported value: "${match}": supported values: "Exact", "NotOlderThan", ""`,
-    );
-  }
-  if (match === 'Exact' && version === '0') {
-    throw refuse('FieldValueForbidden', 'Forbidden: resourceVersionMatch "exact" is forbidden for resourceVersion "0"');
-  }
-  return match;
 }

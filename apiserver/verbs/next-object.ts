@@ -176,7 +176,13 @@ function partOf(frame: WriteFrame, before: KubeObject, wanted: JsonObject & { me
   const part = frame.subresource === undefined ? undefined : kind.parts[frame.subresource];
   if (part !== undefined) return withValueAt(before, part, valueAt(wanted, part));
   const metadata = { ...sentMetadata(wanted.metadata), ...systemMetadata(before.metadata) } as ObjectMeta;
-  const object: KubeObject = { ...wanted, apiVersion: before.apiVersion, kind: before.kind, metadata };
+  const sent: KubeObject = { ...wanted, apiVersion: before.apiVersion, kind: before.kind, metadata };
+  // A part has a route of its own, and is written by no other.
+  const object = Object.values(kind.parts).reduce((whole, path) => {
+    return jsonEqual(valueAt(whole, path), valueAt(before, path))
+      ? whole
+      : withValueAt(whole, path, valueAt(before, path));
+  }, sent);
   return kind.status ? withValueAt(object, ['status'], before.status) : object;
 }
 

@@ -4,8 +4,7 @@ import { encodeJson } from '../../resources/meta/json.ts';
 import type { KubeObject } from '../../resources/meta/object.ts';
 import { apiVersionOf } from '../../resources/meta/resource-id.ts';
 import type { StoredObject } from '../cache/stored-object.ts';
-import type { Representation } from '../requests/media-type.ts';
-import { invalidOption } from '../requests/options.ts';
+import { formOf, metaVersionOf, type Representation } from '../requests/media-type.ts';
 import { json } from '../requests/respond.ts';
 import type { ServerResponse } from '../requests/server-request.ts';
 import { type ListMeta, partialMetadata, partialMetadataList } from '../table/partial-metadata.ts';
@@ -19,21 +18,18 @@ export function includeObjectOption(query: URLSearchParams): IncludeObject {
   const text = query.get('includeObject') ?? '';
   if (text === '') return 'Metadata';
   if (text === 'None' || text === 'Metadata' || text === 'Object') return text;
-  throw invalidOption(
-    'TableOptions',
-    'includeObject',
-    'FieldValueNotSupported',
-    `Unsupported value: ${JSON.stringify(text)}`,
-  );
+  const why = `includeObject: Invalid value: ${JSON.stringify(text)}: must be 'Metadata', 'Object', 'None', or empty`;
+  throw new ApiError('BadRequest', `Unable to convert to Table as requested: ${why}`);
 }
 
 /** Throws `NotAcceptable` for a form that this verb has not, before anything is done. */
 export function checkRepresentation(verb: Verb, representation: Representation, query: URLSearchParams): void {
-  if (representation === 'Table') includeObjectOption(query);
-  if (representation === 'PartialObjectMetadataList' && verb !== 'list' && verb !== 'watch') {
+  const form = formOf(representation);
+  if (form === 'Table') includeObjectOption(query);
+  if (form === 'PartialObjectMetadataList' && verb !== 'list' && verb !== 'watch' && verb !== 'deletecollection') {
     throw new ApiError('NotAcceptable', 'a single object cannot be answered as PartialObjectMetadataList');
   }
-  if (representation === 'PartialObjectMetadata' && verb === 'list') {
+  if (form === 'PartialObjectMetadata' && (verb === 'list' || verb === 'deletecollection')) {
     throw new ApiError('NotAcceptable', 'a list cannot be answered as PartialObjectMetadata');
   }
 }
@@ -52,23 +48,25 @@ export function oneObject(
   },
 ): ServerResponse {
   const { representation, query, nowMs, bytes, headers } = options;
-  switch (representation) {
+  const metaVersion = metaVersionOf(representation);
+  const form = formOf(representation);
+  switch (form) {
     case 'Object':
       return json(status, bytes ?? object, headers);
     case 'PartialObjectMetadata':
-      return json(status, partialMetadata(object), headers);
+      return json(status, partialMetadata(object, metaVersion), headers);
     case 'Table': {
       const listMeta = { resourceVersion: object.metadata.resourceVersion };
       return json(
         status,
-        tableOf(kind, [object], { listMeta, includeObject: includeObjectOption(query), nowMs }),
+        tableOf(kind, [object], { listMeta, includeObject: includeObjectOption(query), metaVersion, nowMs }),
         headers,
       );
     }
     case 'PartialObjectMetadataList':
       throw new Error('checkRepresentation lets no list form through here');
     default:
-      throw new Error(`unhandled representation ${representation satisfies never}`);
+      throw new Error(`unhandled form ${form satisfies never}`);
   }
 }
 
@@ -81,7 +79,9 @@ export function manyObjects(
 ): ServerResponse {
   const { representation, query, nowMs } = options;
   const objects = () => items.map((item) => item.object);
-  switch (representation) {
+  const metaVersion = metaVersionOf(representation);
+  const form = formOf(representation);
+  switch (form) {
     case 'Object':
       return {
         status: 200,
@@ -89,13 +89,16 @@ export function manyObjects(
         body: listBody(kind, items, meta),
       };
     case 'Table':
-      return json(200, tableOf(kind, objects(), { listMeta: meta, includeObject: includeObjectOption(query), nowMs }));
+      return json(
+        200,
+        tableOf(kind, objects(), { listMeta: meta, includeObject: includeObjectOption(query), metaVersion, nowMs }),
+      );
     case 'PartialObjectMetadataList':
-      return json(200, partialMetadataList(objects(), meta));
+      return json(200, partialMetadataList(objects(), meta, metaVersion));
     case 'PartialObjectMetadata':
       throw new Error('checkRepresentation lets no single form through here');
     default:
-      throw new Error(`unhandled representation ${representation satisfies never}`);
+      throw new Error(`unhandled form ${form satisfies never}`);
   }
 }
 

@@ -4,7 +4,6 @@ import { applyJsonPatch, decodeJsonPatch } from '../patch/json-patch.ts';
 import { applyMergePatch } from '../patch/merge-patch.ts';
 import { commit, type WritePlan } from '../registry/commit.ts';
 import { contentType, unsupportedMediaType } from '../requests/media-type.ts';
-import { json } from '../requests/respond.ts';
 import type { ServerResponse } from '../requests/server-request.ts';
 import { patchOptions, writeOptions } from '../requests/write-options.ts';
 import { replicasOf, scaleOf, withReplicas } from '../table/scale.ts';
@@ -12,6 +11,7 @@ import { applyScale } from './apply-scale.ts';
 import { checkedType, readAnyBody, readJsonBody, type SentObject } from './body.ts';
 import { checkNames, frameOf, nextObject } from './next-object.ts';
 import { asPatch } from './patched-object.ts';
+import { oneScale } from './represent-scale.ts';
 import { checkUid, checkVersion, planOver, standing } from './update.ts';
 import { nameOf, type VerbContext } from './verb-context.ts';
 
@@ -46,7 +46,7 @@ export async function writeScale(context: VerbContext): Promise<ServerResponse> 
   };
   const written = await commit(parts, plan, { dryRun, signal: request.signal });
   if (written === undefined) throw new Error('a scale ended in a removal');
-  return json(200, scaleOf(written as KubeObject, mapping));
+  return oneScale(200, context, written as KubeObject, mapping);
 }
 
 type Wished = SentObject['object'];

@@ -1,4 +1,5 @@
 import { ApiError, conflict, invalid, notFound, type ResourceName } from '../../resources/meta/api-error.ts';
+import { storedIn } from '../../resources/meta/define-kind.ts';
 import type { JsonObject, KubeObject } from '../../resources/meta/object.ts';
 import { authorizeObject } from '../auth/authorize.ts';
 import { commit, currentOf, type Versioned, type WritePlan } from '../registry/commit.ts';
@@ -6,6 +7,7 @@ import { fromStorage } from '../registry/versions.ts';
 import { warningHeaders } from '../requests/respond.ts';
 import type { ServerResponse } from '../requests/server-request.ts';
 import { writeOptions } from '../requests/write-options.ts';
+import { assertReadable } from '../sealing/damage.ts';
 import { readObject } from './body.ts';
 import { checkNames, frameOf, knownFields, nextObject, type WriteFrame } from './next-object.ts';
 import { oneObject } from './represent.ts';
@@ -43,6 +45,7 @@ export async function writeOver(
   let last: KubeObject | undefined;
   const plan = (): WritePlan => {
     const before = standing(context);
+    assertReadable(served.kind, before.object);
     const next = nextObject(frame, before.object, wish(before.object));
     last = next;
     return planOver(context, before, isHeld(context, next) ? next : undefined);
@@ -60,7 +63,7 @@ export async function writeOver(
 /** The object in the URL as it stands. Throws `NotFound`. */
 export function standing(context: VerbContext): Versioned {
   const { parts, served, target } = context;
-  const there = currentOf(parts.cache, served.kind, target.namespace, nameOf(context));
+  const there = currentOf(parts.cache, storedIn(served.kind), target.namespace, nameOf(context));
   if (there === undefined) throw notFound(served.kind, nameOf(context));
   const object = fromStorage(served.kind, there.object);
   authorizeObject(context.identity, served.kind, object);

@@ -1,12 +1,15 @@
 import { ApiError } from '../../resources/meta/api-error.ts';
+import { storedIn } from '../../resources/meta/define-kind.ts';
 import { encodeJson } from '../../resources/meta/json.ts';
 import { apiVersionOf, resourceId } from '../../resources/meta/resource-id.ts';
 import { keyRange } from '../cache/key-range.ts';
 import { type CacheEvent, leftBehind, type ResourceCache } from '../cache/resource-cache.ts';
 import type { StoredObject } from '../cache/stored-object.ts';
 import { viewOf } from '../registry/versions.ts';
-import { booleanOption, integerOption, invalidOption, resourceVersionOption } from '../requests/options.ts';
+import { checkListOptions } from '../requests/list-options.ts';
+import { booleanOption, integerOption, resourceVersionOption } from '../requests/options.ts';
 import type { ServerResponse } from '../requests/server-request.ts';
+import { isDamaged } from '../sealing/damage.ts';
 import { BoundedQueue } from './bounded-queue.ts';
 import { EventEncoder, type EventType } from './event-encoder.ts';
 import { reach } from './reach.ts';
@@ -29,6 +32,7 @@ export async function watch(context: VerbContext): Promise<ServerResponse> {
   const { parts, request, served } = context;
   const { query } = request;
   const selection = selectionOf(served.kind, query);
+  checkListOptions(query, true);
   const initial = initialOf(query);
   const timeoutMs = timeoutOf(query, parts.random);
   const version = resourceVersionOption(query.get('resourceVersion'));
@@ -42,6 +46,7 @@ export async function watch(context: VerbContext): Promise<ServerResponse> {
     status: 200,
     headers: { 'content-type': 'application/json', 'cache-control': 'no-cache, private' },
     body: watcher.body(),
+    live: true,
   };
 }
 
@@ -52,16 +57,9 @@ interface Initial {
   readonly mark: boolean;
 }
 
-/** `sendInitialEvents` (a streaming list) and what must stand beside it. */
+/** `sendInitialEvents`: a streaming list. */
 function initialOf(query: URLSearchParams): Initial {
-  const match = query.get('resourceVersionMatch') ?? '';
-  const refuse = (message: string) =>
-    invalidOption('ListOptions', 'resourceVersionMatch', 'FieldValueForbidden', `Forbidden: ${message}`);
-  if (!query.has('sendInitialEvents')) {
-    if (match === '') return { replay: undefined, mark: false };
-    throw refuse('resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided');
-  }
-  if (match !== 'NotOlderThan') throw refuse('sendInitialEvents requires setting resourceVersionMatch to NotOlderThan');
+  if (!query.has('sendInitialEvents')) return { replay: undefined, mark: false };
   const replay = booleanOption(query, 'sendInitialEvents');
   return { replay, mark: replay && booleanOption(query, 'allowWatchBookmarks') };
 }
@@ -95,7 +93,7 @@ class Watcher {
     this.#context = context;
     this.#selection = selection;
     this.#encoder = encoder;
-    this.#cache = context.parts.cache.resource(resourceId(context.served.kind));
+    this.#cache = context.parts.cache.resource(resourceId(storedIn(context.served.kind)));
     this.#bookmarks = booleanOption(context.request.query, 'allowWatchBookmarks');
     this.#queue = new BoundedQueue(QUEUE_BYTES, () => {
       for (const release of this.#release.splice(0)) release();
@@ -158,6 +156,8 @@ class Watcher {
   }
 
   #selects(stored: StoredObject): boolean {
+    // What cannot be read is told of by lists; there is nothing to say of it here.
+    if (isDamaged(stored.object)) return false;
     const { object } = viewOf(this.#context.served.kind, stored);
     return inNamespace(object, this.#context.target.namespace) && this.#selection.matches(object);
   }
@@ -200,7 +200,6 @@ class Watcher {
       apiVersion: apiVersionOf(kind),
       metadata: {
         resourceVersion: String(this.#context.parts.cache.revision),
-        creationTimestamp: null,
         ...(annotations === undefined ? {} : { annotations }),
       },
     });

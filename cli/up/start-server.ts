@@ -2,6 +2,8 @@ import { hostname } from 'node:os';
 import { listen } from '../../apiserver/listen.ts';
 import { tokenIn, writeAdminKubeconfig } from '../../apiserver/pki/admin-kubeconfig.ts';
 import { openPki, type Pki } from '../../apiserver/pki/pki-files.ts';
+import { BadKeyFileError, SEALING_KEY_FILE } from '../../apiserver/pki/sealing-keys.ts';
+import { MissingKeyError } from '../../apiserver/sealing/missing-key-error.ts';
 import { type ApiServer, startApiServer } from '../../apiserver/server.ts';
 import { SqliteStore } from '../../apiserver/store/sqlite/store.ts';
 import { StoreError } from '../../apiserver/store/store.ts';
@@ -44,9 +46,21 @@ export async function startServer(deps: ServerDeps, held: AsyncDisposableStack):
       platform: `${process.platform}/${process.arch === 'x64' ? 'amd64' : process.arch}`,
       runtime: process.version,
     };
+    const serviceAccountKey = pki.serviceAccountKey();
     const name = `up-${hostname()}`;
     const server = held.use(
-      await startApiServer({ store, operatorTokenHash: hash, name, clock, ids, random, log, platform }),
+      await startApiServer({
+        store,
+        operatorTokenHash: hash,
+        serviceAccountKey,
+        sealingKeys: pki.sealingKeys(),
+        name,
+        clock,
+        ids,
+        random,
+        log,
+        platform,
+      }),
     );
     const tls = async () => ({ ...(await pki.serverLeaf()), ca: pki.caCert });
     const { app, upgrade } = server;
@@ -74,6 +88,10 @@ function keepRenewing(renew: () => Promise<void>, { clock, log }: ServerDeps, he
 }
 
 function serverFailure(error: unknown, port: number, home: Home): unknown {
+  if (error instanceof MissingKeyError || error instanceof BadKeyFileError) {
+    const hint = `put back the ${SEALING_KEY_FILE} that belongs to this home into ${home.pki}`;
+    return new Failure(error.message, { hint, cause: error });
+  }
   if (error instanceof StoreError) return new Failure(error.message, { cause: error });
   const { code, syscall } = (error ?? {}) as NodeJS.ErrnoException;
   if (code === 'EADDRINUSE') {

@@ -40,7 +40,8 @@ export async function cascade(
   for (const dependent of dependents) {
     if (wish === 'orphan') await writes.start(() => disown(client, dependent, object.metadata.uid, signal));
     else if (dependent.object.metadata.deletionTimestamp === undefined) {
-      await writes.start(() => deleteThis(resourceOf(client, dependent), dependent.object, signal));
+      const policy = waits(dependent, owned) ? 'Foreground' : undefined;
+      await writes.start(() => deleteThis(resourceOf(client, dependent), dependent.object, signal, policy));
     }
   }
   await writes.finish();
@@ -51,6 +52,13 @@ export async function cascade(
   const finalizer = wish === 'orphan' ? ORPHAN_FINALIZER : FOREGROUND_FINALIZER;
   await releaseFinalizer(resourceOf(client, { ref, object }), object, finalizer, signal);
   return {};
+}
+
+/** Whether a dependent is to wait for dependents of its own. Where one of these waits already, they own each other in a circle, and somebody must go first. */
+function waits({ object }: Found, owned: OwnedObjects): boolean {
+  if ((object.metadata.finalizers ?? []).includes(ORPHAN_FINALIZER)) return false;
+  const dependents = owned.dependents(object.metadata.uid);
+  return dependents.length > 0 && !dependents.some((one) => cascadeOf(one.object) === 'foreground');
 }
 
 function blocks(dependent: KubeObject, ownerUid: string): boolean {

@@ -1,3 +1,4 @@
+import { NAMESPACE_FINALIZER } from '../../resources/guards/tenant-namespace.ts';
 import type { Event } from '../../resources/kinds/event.ts';
 import { Event as EventKind } from '../../resources/kinds/event.ts';
 import type { Namespace } from '../../resources/kinds/namespace.ts';
@@ -15,11 +16,16 @@ export function ownedVerdict(owners: readonly OwnerState[]): 'keep' | 'delete' {
 
 /** How long an Event has yet, in milliseconds; at most 0 when it is over. */
 export function eventLeftMs(event: Event, nowMs: number): number {
-  const last = event.lastTimestamp ?? event.eventTime ?? event.firstTimestamp ?? event.metadata.creationTimestamp;
-  return Date.parse(last) + EVENT_TTL_MS - nowMs;
+  const { metadata, series } = event;
+  // An Event tells of times that may be long past or yet to come: it is kept from when it was last written, as far as that shows.
+  const written = (metadata.managedFields ?? []).map(({ time }) => time);
+  const told = [event.lastTimestamp, event.eventTime, series?.lastObservedTime, ...written];
+  const past = told.map((time) => Date.parse(time ?? '')).filter((ms) => ms <= nowMs);
+  return Math.max(Date.parse(metadata.creationTimestamp), ...past) + EVENT_TTL_MS - nowMs;
 }
 
 /** Whether a namespace is being deleted and waits for its contents. */
 export function isEnding(namespace: Namespace): boolean {
-  return namespace.metadata.deletionTimestamp !== undefined && (namespace.spec?.finalizers ?? []).length > 0;
+  const { metadata, spec } = namespace;
+  return metadata.deletionTimestamp !== undefined && (spec?.finalizers ?? []).includes(NAMESPACE_FINALIZER);
 }

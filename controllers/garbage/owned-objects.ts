@@ -131,7 +131,7 @@ function splitOnce(text: string, by: string): readonly string[] {
 
 /** What garbage needs of an object: who it is, who owns it, what holds it, and when it last happened if it is an Event. */
 export function trim(object: KubeObject): KubeObject {
-  const { apiVersion, kind, metadata, lastTimestamp, eventTime, firstTimestamp } = object;
+  const { apiVersion, kind, metadata, lastTimestamp, eventTime, series } = object;
   const { labels: _, annotations: __, ...identity } = metadata;
-  return { apiVersion, kind, metadata: identity, lastTimestamp, eventTime, firstTimestamp };
+  return { apiVersion, kind, metadata: identity, lastTimestamp, eventTime, series };
 }

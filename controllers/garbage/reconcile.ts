@@ -11,8 +11,9 @@ import { InFlight } from '../runtime/in-flight.ts';
 import { emptyNamespace } from '../runtime/namespace-contents.ts';
 import { deleteThis, orGone } from '../runtime/write.ts';
 import { cascade, cascadeOf } from './cascade.ts';
-import { eventLeftMs, isEnding, type OwnerState, ownedVerdict } from './decide.ts';
+import { eventLeftMs, type OwnerState, ownedVerdict } from './decide.ts';
 import { endDefinition } from './definition.ts';
+import { endNamespace } from './namespace.ts';
 import type { OwnedObjects } from './owned-objects.ts';
 
 /** Keys: what is served, old Events, `namespace NAME`, `definition NAME`; any other is an object with owners. */
@@ -23,8 +24,10 @@ export const DEFINITION_PREFIX = 'definition ';
 
 const DISCOVER_EVERY_MS = 30_000;
 const SWEEP_EVERY_MS = 300_000;
-const CONTENTS_AGAIN_MS = 1_000;
 const DELETES_AT_ONCE = 8;
+/** What was just made is not collected yet: whoever made it may still be putting its owners right. */
+const YOUNG_MS = 3_000;
+const MORE_EVENTS_MS = 1_000;
 
 export interface GarbageDeps {
   readonly client: ApiClient;
@@ -68,6 +71,8 @@ async function collect(key: string, deps: GarbageDeps, signal: AbortSignal): Pro
     states.push(state);
   }
   if (ownedVerdict(states) === 'keep') return states.includes('unknown') ? { requeueAfterMs: DISCOVER_EVERY_MS } : {};
+  const ageMs = deps.clock.now() - Date.parse(object.metadata.creationTimestamp);
+  if (ageMs < YOUNG_MS) return { requeueAfterMs: YOUNG_MS - Math.max(0, ageMs) };
   await deleteThis(deps.client.resource<KubeObject>(ref, object.metadata.namespace), object, signal);
   deps.log.info('object deleted after its owners', { object: key });
   return {};
@@ -102,27 +107,6 @@ async function collectStrays({ client, namespaces, owned, log }: GarbageDeps, si
   }
 }
 
-/** Empties a namespace that is being deleted, then lets it go. */
-async function endNamespace(name: string, deps: GarbageDeps, signal: AbortSignal): Promise<Outcome> {
-  const { client, log } = deps;
-  const namespace = deps.namespaces.get(name);
-  if (namespace === undefined || !isEnding(namespace)) return {};
-  const remaining = await emptyNamespace(client, name, signal);
-  if (remaining.length > 0) return { requeueAfterMs: CONTENTS_AGAIN_MS };
-  const body = JSON.stringify({ ...namespace, spec: { ...namespace.spec, finalizers: [] } });
-  await orGone(
-    client.json({
-      method: 'PUT',
-      path: client.resource<Namespace>(Namespace).path(name, 'finalize'),
-      headers: { 'content-type': 'application/json', accept: 'application/json' },
-      body: new TextEncoder().encode(body),
-      signal,
-    }),
-  );
-  log.info('namespace removed', { namespace: name });
-  return {};
-}
-
 /** Deletes Events that are over. */
 async function sweepEvents(deps: GarbageDeps, signal: AbortSignal): Promise<Outcome> {
   const nowMs = deps.clock.now();
@@ -143,5 +127,5 @@ async function sweepEvents(deps: GarbageDeps, signal: AbortSignal): Promise<Outc
     });
   }
   await deletes.finish();
-  return { requeueAfterMs: Math.max(nextMs, CONTENTS_AGAIN_MS) };
+  return { requeueAfterMs: Math.max(nextMs, MORE_EVENTS_MS) };
 }

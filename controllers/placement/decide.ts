@@ -36,7 +36,7 @@ export function decide(vm: VM, world: WorldView, hosts: readonly Host[], startAt
   if (!('digest' in resolved)) return { kind: 'wait', ...resolved };
   const wanted: VM = { ...vm, spec: { ...vm.spec, resolved } };
   const refusal = vmQuota.judge({ before: vm, after: wanted }, world);
-  if (refusal !== undefined) return { kind: 'wait', reason: refusal.cause, message: refusal.message };
+  if (refusal !== undefined) return { kind: 'wait', reason: refusal.cause ?? 'Forbidden', message: refusal.message };
 
   const wish: Wish = { vm: wanted, resolved };
   const explanation = new Explanation(wish, hosts.length);

@@ -1,6 +1,7 @@
 import type { ApiClient } from '../../apiserver/client/client.ts';
+import { EventsEvent } from '../../resources/kinds/events-event.ts';
 import type { ResourceRef } from '../../resources/meta/define-kind.ts';
-import { apiVersionOf } from '../../resources/meta/resource-id.ts';
+import { apiVersionOf, resourceId } from '../../resources/meta/resource-id.ts';
 
 /** A resource as the server offers it. */
 export interface ServedResource extends ResourceRef {
@@ -24,6 +25,9 @@ interface ResourceList {
   }[];
 }
 
+/** Resources whose objects are those of another resource. */
+const VIEWS: ReadonlySet<string> = new Set([resourceId(EventsEvent)]);
+
 /**
  * The resources the server has, each once (in the version its group prefers), without subresources. Throws when any part of the answer is
  * missing: "nothing is left" may be said only by someone who has looked everywhere.
@@ -44,7 +48,7 @@ export async function servedResources(client: ApiClient, signal: AbortSignal): P
   async function resourcesOf(id: { group: string; version: string }, path: string): Promise<ServedResource[]> {
     const list = (await read(path)) as ResourceList;
     return list.resources
-      .filter(({ name }) => !name.includes('/'))
+      .filter(({ name }) => !name.includes('/') && !VIEWS.has(resourceId({ group: id.group, plural: name })))
       .map(({ name, kind, namespaced, verbs }) => ({ ...id, plural: name, kind, namespaced, verbs }));
   }
 }

@@ -15,6 +15,8 @@ export interface Remaining {
   readonly resource: string;
   readonly count: number;
   readonly names: readonly string[];
+  /** How many of them each finalizer holds. */
+  readonly finalizers: ReadonlyMap<string, number>;
 }
 
 /**
@@ -36,9 +38,17 @@ export async function emptyNamespace(
     const left = await listAll(resource, signal);
     if (left.length === 0) continue;
     const names = left.slice(0, 3).map((object) => object.metadata.name);
-    remaining.push({ resource: qualified(served), count: left.length, names });
+    remaining.push({ resource: qualified(served), count: left.length, names, finalizers: finalizersOf(left) });
   }
   return remaining;
+}
+
+function finalizersOf(objects: readonly KubeObject[]): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const { metadata } of objects) {
+    for (const finalizer of metadata.finalizers ?? []) counts.set(finalizer, (counts.get(finalizer) ?? 0) + 1);
+  }
+  return counts;
 }
 
 /** One line for people: `2 configmaps (a, b), 5 vms.coppice.dev (x, y, z, …)`. */

@@ -37,14 +37,19 @@ export async function orGone<T>(answer: Promise<T>): Promise<T | undefined> {
   }
 }
 
-/** Deletes this very object, not one of the same name made since (that is a `Conflict`). Already gone is success. */
+/**
+ * Deletes this very object, not one of the same name made since (that is a `Conflict`). Already gone is success. Without `propagationPolicy` its
+ * dependents fare as its own finalizers say, else they go after it.
+ */
 export async function deleteThis<T extends KubeObject>(
   resource: ResourceClient<T>,
   object: T,
   signal: AbortSignal,
+  propagationPolicy?: 'Foreground',
 ): Promise<void> {
   const { name, uid } = object.metadata;
-  await orGone(resource.delete(name, { preconditions: { uid }, propagationPolicy: 'Background' }, signal));
+  const policy = propagationPolicy === undefined ? {} : { propagationPolicy };
+  await orGone(resource.delete(name, { preconditions: { uid }, ...policy }, signal));
 }
 
 /**

@@ -10,11 +10,11 @@ export interface Change<T extends KubeObject = KubeObject> {
 }
 
 /**
- * Why a write may not happen. `Forbidden` answers 403 with `cause` as its cause reason; `Invalid` answers 422 on `field`.
+ * Why a write may not happen. `Forbidden` answers 403 with `cause`, where there is one, as its cause reason; `Invalid` answers 422 on `field`.
  * The message is one line with the numbers in it.
  */
 export type Refusal =
-  | { readonly answer: 'Forbidden'; readonly cause: string; readonly message: string }
+  | { readonly answer: 'Forbidden'; readonly cause?: string; readonly message: string }
   | {
       readonly answer: 'Invalid';
       readonly field: string;
@@ -39,6 +39,8 @@ export const NO_FENCES: FenceKeys = { bump: [], compare: [] };
  */
 export interface Guard<T extends KubeObject = KubeObject> {
   readonly name: string;
+  /** What it refuses to delete is never deleted, whatever else there is. */
+  readonly lasting?: true;
   fences(change: Change<T>, world: WorldView): FenceKeys;
   judge(change: Change<T>, world: WorldView): Refusal | undefined;
 }

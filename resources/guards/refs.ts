@@ -21,6 +21,8 @@ export const POLICIES: Ref<Policy> = { group: 'coppice.dev', plural: 'policies' 
 export const TENANTS: Ref<Tenant> = { group: 'coppice.dev', plural: 'tenants' };
 export const VMS: Ref<VM> = { group: 'coppice.dev', plural: 'vms' };
 export const NAMESPACES: Ref<Namespace> = { group: '', plural: 'namespaces' };
+export const SERVICE_ACCOUNTS: Ref<KubeObject> = { group: '', plural: 'serviceaccounts' };
+export const SECRETS: Ref<KubeObject> = { group: '', plural: 'secrets' };
 export const DEFINITIONS: Ref<CustomResourceDefinition> = {
   group: 'apiextensions.k8s.io',
   plural: 'customresourcedefinitions',

@@ -48,7 +48,7 @@ function newNamespace(name: string, nowMs: number): Namespace {
       creationTimestamp: rfc3339(nowMs),
       labels: { [TENANT_LABEL]: name, 'kubernetes.io/metadata.name': name },
     },
-    spec: { finalizers: ['kubernetes'] },
+    spec: { finalizers: [NAMESPACE_FINALIZER] },
     status: { phase: 'Active' },
   };
 }
@@ -57,12 +57,18 @@ function adopted(there: Namespace, name: string): Namespace {
   return { ...there, metadata: { ...there.metadata, labels: { ...there.metadata.labels, [TENANT_LABEL]: name } } };
 }
 
-/** Admission of a Namespace: its name as a label, its own finalizer, and its phase. */
+/** Keeps a Namespace until everything in it is gone; removed by the garbage duty. */
+export const NAMESPACE_FINALIZER = 'kubernetes';
+
+/** Admission of a Namespace: its name as a label, the server's finalizer beside those of a client, and its phase. */
 export function admitNamespace(draft: Namespace, previous: Namespace | undefined): Namespace {
   const labels = { ...draft.metadata.labels, 'kubernetes.io/metadata.name': draft.metadata.name };
   const phase: 'Active' | 'Terminating' = draft.metadata.deletionTimestamp === undefined ? 'Active' : 'Terminating';
-  const spec = previous === undefined ? { ...draft.spec, finalizers: ['kubernetes'] } : (draft.spec ?? {});
-  return { ...draft, metadata: { ...draft.metadata, labels }, spec, status: { ...draft.status, phase } };
+  const finalizers = new Set([...(draft.spec?.finalizers ?? []), NAMESPACE_FINALIZER]);
+  const spec = previous === undefined ? { ...draft.spec, finalizers: [...finalizers] } : (draft.spec ?? {});
+  // A new one has no past.
+  const status = previous === undefined ? { phase } : { ...draft.status, phase };
+  return { ...draft, metadata: { ...draft.metadata, labels }, spec, status };
 }
 
 /** `default` stays, and a namespace in which a tenant lives goes only with its Tenant. */
@@ -76,7 +82,7 @@ export const tenantOwnsNamespace: Guard<Namespace> = {
     if (before === undefined || !ending) return undefined;
     const name = before.metadata.name;
     if (name === 'default' || name === 'coppice-system') {
-      return { answer: 'Forbidden', cause: 'ReservedName', message: 'this namespace may not be deleted' };
+      return { answer: 'Forbidden', message: 'this namespace may not be deleted' };
     }
     if (world.get(TENANTS, undefined, name) === undefined) return undefined;
     return {

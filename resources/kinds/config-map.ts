@@ -44,7 +44,15 @@ export const ConfigMap = defineKind<ConfigMap>({
       },
     },
   },
-  columns: [{ name: 'Data', type: 'string', description: 'How many values it holds.', jsonPath: '', value: dataCount }],
+  columns: [
+    {
+      name: 'Data',
+      type: 'string',
+      description: 'How many values it holds in data and binaryData.',
+      jsonPath: '',
+      value: dataCount,
+    },
+  ],
   rules: { causes },
 });
 

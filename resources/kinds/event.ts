@@ -1,16 +1,9 @@
+import { eventCauses } from '../guards/event-causes.ts';
 import { defineKind } from '../meta/define-kind.ts';
+import { eventColumns } from '../meta/event-columns.ts';
 import type { KubeObject } from '../meta/object.ts';
+import { OBJECT_REFERENCE, type ObjectReference } from '../meta/object-reference.ts';
 import type { Schema } from '../meta/schema.ts';
-
-export interface ObjectReference {
-  apiVersion?: string;
-  kind?: string;
-  namespace?: string;
-  name?: string;
-  uid?: string;
-  resourceVersion?: string;
-  fieldPath?: string;
-}
 
 export interface Event extends KubeObject {
   involvedObject: ObjectReference;
@@ -18,29 +11,36 @@ export interface Event extends KubeObject {
   message?: string;
   type?: string;
   count?: number;
-  firstTimestamp?: string;
-  lastTimestamp?: string;
+  firstTimestamp?: string | null;
+  lastTimestamp?: string | null;
   eventTime?: string | null;
+  action?: string;
   reportingComponent?: string;
   reportingInstance?: string;
   source?: { component?: string; host?: string };
+  related?: ObjectReference;
+  series?: { count?: number; lastObservedTime?: string | null };
 }
 
 const text = (description: string): Schema => ({ type: 'string', description });
-const time = (description: string): Schema => ({ type: 'string', format: 'date-time', nullable: true, description });
+const always = (description: string): Schema => ({ type: 'string', default: '', description });
 
-const reference: Schema = {
+/** A time that is told even when there is none. */
+export const eventTime = (description: string, micro = false): Schema => ({
+  type: 'string',
+  format: 'date-time',
+  nullable: true,
+  default: null,
+  ...(micro ? { 'x-coppice-micro-time': true as const } : {}),
+  description,
+});
+
+/** Who says so, in the older form. */
+export const EVENT_SOURCE: Schema = {
   type: 'object',
-  description: 'The object an event is about.',
-  properties: {
-    apiVersion: text('Its API version.'),
-    kind: text('Its kind.'),
-    namespace: text('Its namespace.'),
-    name: text('Its name.'),
-    uid: text('Its uid.'),
-    resourceVersion: text('Its version when it happened.'),
-    fieldPath: text('Which part of it.'),
-  },
+  default: {},
+  description: 'Who says so, in the older form.',
+  properties: { component: text('The component.'), host: text('Where it runs.') },
 };
 
 /** The core Event (k8s.io/api/core/v1): something that happened to an object. Kept for an hour. */
@@ -52,49 +52,40 @@ export const Event = defineKind<Event>({
   shortNames: ['ev'],
   namespaced: true,
   origin: 'core',
+  struct: true,
   generations: false,
+  nameRule: 'segment',
   expiresAfterMs: 3_600_000,
   schema: {
     type: 'object',
     description: 'Something that happened to an object.',
-    required: ['involvedObject'],
     properties: {
-      involvedObject: reference,
+      involvedObject: { ...OBJECT_REFERENCE, default: {}, description: 'The object it is about.' },
       reason: text('One word for what happened.'),
       message: text('The same for people.'),
       type: text('Normal or Warning.'),
       count: { type: 'integer', format: 'int32', description: 'How often it happened.' },
-      firstTimestamp: time('When it first happened.'),
-      lastTimestamp: time('When it last happened.'),
-      eventTime: time('When it happened.'),
+      firstTimestamp: eventTime('When it first happened.'),
+      lastTimestamp: eventTime('When it last happened.'),
+      eventTime: eventTime('When it happened.', true),
       action: text('What was tried.'),
-      reportingComponent: text('Who says so.'),
-      reportingInstance: text('Which one of them.'),
-      source: {
-        type: 'object',
-        description: 'Who says so, in the older form.',
-        properties: { component: text('The component.'), host: text('Where it runs.') },
-      },
-      related: { ...reference, description: 'Another object it is about.' },
+      reportingComponent: always('Who says so.'),
+      reportingInstance: always('Which one of them.'),
+      source: EVENT_SOURCE,
+      related: { ...OBJECT_REFERENCE, description: 'Another object it is about.' },
       series: {
         type: 'object',
         description: 'Repetitions.',
         properties: {
           count: { type: 'integer', format: 'int32', description: 'How many.' },
-          lastObservedTime: time('The last.'),
+          lastObservedTime: eventTime('The last.', true),
         },
       },
     },
   },
-  columns: [
-    { name: 'Last Seen', type: 'date', jsonPath: '.lastTimestamp' },
-    { name: 'Type', type: 'string', jsonPath: '.type' },
-    { name: 'Reason', type: 'string', jsonPath: '.reason' },
-    { name: 'Object', type: 'string', jsonPath: '.involvedObject.name' },
-    { name: 'Kind', type: 'string', jsonPath: '.involvedObject.kind', priority: 1 },
-    { name: 'Count', type: 'integer', jsonPath: '.count', priority: 1 },
-    { name: 'Message', type: 'string', jsonPath: '.message' },
-  ],
+  nameColumn: false,
+  ageColumn: false,
+  columns: eventColumns((object) => object as Event),
   selectableFields: [
     'involvedObject.kind',
     'involvedObject.namespace',
@@ -109,4 +100,5 @@ export const Event = defineKind<Event>({
     'source',
   ],
   selectablePaths: { source: ['source.component', 'reportingComponent'] },
+  rules: { causes: eventCauses },
 });

@@ -25,6 +25,7 @@ export const Secret = defineKind<Secret>({
   generations: false,
   origin: 'core',
   struct: true,
+  sealed: true,
   schema: {
     type: 'object',
     description: 'Values that not everybody may read, such as passwords and keys.',
@@ -48,8 +49,14 @@ export const Secret = defineKind<Secret>({
     },
   },
   columns: [
-    { name: 'Type', type: 'string', description: 'What kind of values it holds.', jsonPath: '.type' },
-    { name: 'Data', type: 'string', description: 'How many values it holds.', jsonPath: '', value: dataCount },
+    { name: 'Type', type: 'string', description: 'What kind of values it is made to hold.', jsonPath: '.type' },
+    {
+      name: 'Data',
+      type: 'string',
+      description: 'How many values it holds, whatever they are.',
+      jsonPath: '',
+      value: dataCount,
+    },
   ],
   selectableFields: ['type'],
   rules: { admit, causes },

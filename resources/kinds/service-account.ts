@@ -1,6 +1,7 @@
 import { defineKind } from '../meta/define-kind.ts';
 import type { KubeObject } from '../meta/object.ts';
 import { OBJECT_REFERENCE, type ObjectReference } from '../meta/object-reference.ts';
+import { TOKEN } from './token-request.ts';
 
 export interface ServiceAccount extends KubeObject {
   secrets?: ObjectReference[];
@@ -19,6 +20,7 @@ export const ServiceAccount = defineKind<ServiceAccount>({
   generations: false,
   origin: 'core',
   struct: true,
+  actions: [TOKEN],
   schema: {
     type: 'object',
     description: 'An identity of programs.',
@@ -49,7 +51,13 @@ export const ServiceAccount = defineKind<ServiceAccount>({
     },
   },
   columns: [
-    { name: 'Secrets', type: 'string', description: 'How many Secrets go with it.', jsonPath: '', value: secretCount },
+    {
+      name: 'Secrets',
+      type: 'string',
+      description: 'How many Secrets go with it, by its own list.',
+      jsonPath: '',
+      value: secretCount,
+    },
   ],
 });
 

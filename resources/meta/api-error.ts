@@ -74,6 +74,8 @@ export class ApiError extends Error {
   readonly details: StatusDetails | undefined;
   /** A fresh continue token, with `Expired` lists. */
   readonly continueToken: string | undefined;
+  /** What the server warns of besides. */
+  readonly warnings: readonly string[];
   readonly #reasonless: boolean;
 
   constructor(
@@ -83,6 +85,7 @@ export class ApiError extends Error {
       details?: StatusDetails;
       code?: number;
       continueToken?: string;
+      warnings?: readonly string[];
       /** The Status gives no reason, as the real server's does where an error of its own came through. */
       reasonless?: boolean;
     } = {},
@@ -93,6 +96,7 @@ export class ApiError extends Error {
     this.code = options.code ?? CODES[reason];
     this.details = options.details;
     this.continueToken = options.continueToken;
+    this.warnings = options.warnings ?? [];
     this.#reasonless = options.reasonless === true;
   }
 
@@ -188,5 +192,14 @@ export function invalid(
 
 /** 405, in the words clients know. */
 export function notAllowed(): ApiError {
-  return new ApiError('MethodNotAllowed', 'the server does not allow this method on the requested resource');
+  return new ApiError('MethodNotAllowed', 'the server does not allow this method on the requested resource', {
+    details: {},
+  });
+}
+
+/** 405 for a custom kind, which names what was tried (empty: no verb at all). */
+export function notSupported(resource: ResourceName, verb: string): ApiError {
+  return new ApiError('MethodNotAllowed', `${verb} is not supported on resources of kind "${qualified(resource)}"`, {
+    details: detailsOf(resource),
+  });
 }

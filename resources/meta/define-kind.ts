@@ -44,6 +44,23 @@ export interface StreamSubresource {
   readonly description: string;
 }
 
+/** What is sent to a question, and comes back with its answer. */
+export interface RequestKind {
+  readonly group: string;
+  readonly version: string;
+  readonly kind: string;
+  readonly origin: 'core' | 'coppice' | 'user';
+  /** Everything but apiVersion, kind and metadata. */
+  readonly schema: Schema;
+}
+
+/** A subresource that is a question: a POST is answered, and nothing is kept, such as a ServiceAccount's `token`. */
+export interface ActionSubresource {
+  readonly name: string;
+  readonly description: string;
+  readonly request: RequestKind;
+}
+
 /**
  * A kind: one value that is the type, the validation, the defaults, the columns, the docs and the CRD manifest. Built-in kinds and users' own take the same road.
  * `T` is the type of its objects.
@@ -56,6 +73,8 @@ export interface Kind<T extends KubeObject = KubeObject> extends ResourceRef {
   /** Everything but apiVersion, kind and metadata. */
   readonly schema: Schema;
   readonly status: boolean;
+  /** Whether objects are kept; else the kind is a question, which a create answers. */
+  readonly stored: boolean;
   /** What is served of these; another method is 405. */
   readonly verbs: readonly Verb[];
   /** Whether `metadata.generation` counts changes; most of Kubernetes' own kinds have none. */
@@ -64,6 +83,7 @@ export interface Kind<T extends KubeObject = KubeObject> extends ResourceRef {
   readonly parts: Readonly<Record<string, readonly string[]>>;
   readonly scale?: ScaleMapping;
   readonly streams: readonly StreamSubresource[];
+  readonly actions: readonly ActionSubresource[];
   readonly columns: readonly Column[];
   /** Whether a column with the age stands last; a user's kind says it in its own columns. */
   readonly ageColumn: boolean;
@@ -81,11 +101,17 @@ export interface Kind<T extends KubeObject = KubeObject> extends ResourceRef {
    */
   readonly struct: boolean;
   /** How names must look. */
-  readonly nameRule: 'subdomain' | 'label';
+  readonly nameRule: 'subdomain' | 'label' | 'segment';
   /** What of metadata the schema restricts further: `name` and `generateName` only. */
   readonly metadata?: Schema;
+  /** Whose objects these are, shown otherwise. */
+  readonly view?: KindView;
+  /** What every client of this version is warned of, where it is deprecated. */
+  readonly deprecation?: string;
   /** The version objects are kept in, where it is not this one. */
   readonly storage?: StorageVersion;
+  /** Whether the store holds its objects encrypted. */
+  readonly sealed: boolean;
   /** Objects of this kind are forgotten this long after their last write, in milliseconds. */
   readonly expiresAfterMs?: number;
   /** Steps this kind adds to a write. */
@@ -96,6 +122,20 @@ export interface Kind<T extends KubeObject = KubeObject> extends ResourceRef {
 export interface StorageVersion {
   readonly version: string;
   readonly schema: Schema;
+}
+
+/** A kind that shows the objects of another. */
+export interface KindView {
+  readonly of: ResourceRef;
+  /** An object as this kind shows it. */
+  show(object: KubeObject): KubeObject;
+  /** The same back as it is kept. */
+  keep(object: KubeObject): KubeObject;
+}
+
+/** The resource under which the objects of a kind are kept. */
+export function storedIn<T extends KubeObject>(kind: Kind<T>): ResourceRef {
+  return kind.view?.of ?? kind;
 }
 
 /** What a kind declares beyond its schema. All pure. */
@@ -139,11 +179,13 @@ export interface KindDeclaration<T extends KubeObject> {
   readonly namespaced: boolean;
   readonly schema: Schema;
   readonly status?: boolean;
+  readonly stored?: boolean;
   readonly verbs?: readonly Verb[];
   readonly generations?: boolean;
   readonly parts?: Readonly<Record<string, readonly string[]>>;
   readonly scale?: ScaleMapping;
   readonly streams?: readonly StreamSubresource[];
+  readonly actions?: readonly ActionSubresource[];
   readonly columns?: readonly Column[];
   readonly ageColumn?: boolean;
   readonly nameColumn?: boolean;
@@ -153,7 +195,10 @@ export interface KindDeclaration<T extends KubeObject> {
   readonly struct?: boolean;
   readonly nameRule?: Kind['nameRule'];
   readonly metadata?: Schema;
+  readonly deprecation?: string;
   readonly storage?: StorageVersion;
+  readonly view?: KindView;
+  readonly sealed?: boolean;
   readonly expiresAfterMs?: number;
   readonly rules?: KindRules<T>;
 }
@@ -166,14 +211,17 @@ export function defineKind<T extends KubeObject>(declared: KindDeclaration<T>): 
     shortNames: [],
     categories: [],
     status: false,
+    stored: true,
     verbs: VERBS,
     generations: true,
     parts: {},
     streams: [],
+    actions: [],
     columns: [],
     ageColumn: declared.origin !== 'user',
     nameColumn: true,
     struct: false,
+    sealed: false,
     selectableFields: [],
     selectablePaths: {},
     nameRule: 'subdomain' as const,

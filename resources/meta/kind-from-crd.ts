@@ -3,6 +3,7 @@ import type {
   DefinitionNames,
   DefinitionVersion,
 } from '../kinds/custom-resource-definition.ts';
+import { compareVersions } from './compare-versions.ts';
 import { type Column, defineKind, type Kind } from './define-kind.ts';
 import type { Schema } from './schema.ts';
 
@@ -42,12 +43,24 @@ export function kindFromCRD(
     ...(kept === undefined || kept.name === version.name
       ? {}
       : { storage: { version: kept.name, schema: bodySchema(schemaOf(kept)) } }),
+    ...(version.deprecated === true ? { deprecation: deprecationOf(crd, version, names) } : {}),
     status: version.subresources?.status !== undefined,
     ...(scale === undefined ? {} : { scale }),
     columns: (version.additionalPrinterColumns ?? []).length === 0 ? [AGE] : (version.additionalPrinterColumns ?? []),
     selectableFields: (version.selectableFields ?? []).map((field) => field.jsonPath.replace(/^\./, '')),
     origin: 'user',
   });
+}
+
+/** What is said of a deprecated version that does not say it itself: the best version to go to, if there is a better one. */
+function deprecationOf({ spec }: DefinitionSource, version: DefinitionVersion, { kind }: DefinitionNames): string {
+  if (version.deprecationWarning !== undefined) return version.deprecationWarning;
+  const [best] = spec.versions
+    .filter((one) => one.served && one.deprecated !== true && compareVersions(one.name, version.name) < 0)
+    .map(({ name }) => name)
+    .sort(compareVersions);
+  const told = `${spec.group}/${version.name} ${kind} is deprecated`;
+  return best === undefined ? told : `${told}; use ${spec.group}/${best} ${kind}`;
 }
 
 const given = (text: string | undefined): text is string => text !== undefined && text !== '';

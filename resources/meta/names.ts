@@ -30,6 +30,14 @@ export function labelProblems(name: string): string[] {
   return problems;
 }
 
+/** What can stand in a path: the least that any name must be. */
+export function segmentProblems(name: string): string[] {
+  if (name === '.' || name === '..') return [`may not be '${name}'`];
+  return ['/', '%']
+    .filter((character) => name.includes(character))
+    .map((character) => `may not contain '${character}'`);
+}
+
 /** A key of labels, annotations and finalizers: `name`, or `dns.prefix/name`. */
 export function qualifiedNameProblems(key: string): string[] {
   const parts = key.split('/');

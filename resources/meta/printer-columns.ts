@@ -7,8 +7,11 @@ const AGE: Column = {
   jsonPath: '.metadata.creationTimestamp',
 };
 
+/** The same of Kubernetes' own kinds. */
+const STRUCT_AGE: Column = { ...AGE, description: 'How long ago the server made it: its creationTimestamp as an age.' };
+
 /** The columns of a kind after Name: Age stands last, but where a user's kind states its own columns it has exactly those. */
-export function printerColumns(kind: Pick<Kind, 'ageColumn' | 'columns'>): readonly Column[] {
-  if (kind.ageColumn) return [...kind.columns, AGE];
+export function printerColumns(kind: Pick<Kind, 'ageColumn' | 'columns' | 'struct'>): readonly Column[] {
+  if (kind.ageColumn) return [...kind.columns, kind.struct ? STRUCT_AGE : AGE];
   return kind.columns.length === 0 ? [AGE] : kind.columns;
 }

@@ -51,6 +51,8 @@ export interface ValidationRule {
   readonly messageExpression?: string;
   readonly fieldPath?: string;
   readonly reason?: string;
+  /** `oldSelf` is an optional value, and the rule holds on creation too. */
+  readonly optionalOldSelf?: boolean;
 }
 
 /** A schema as plain JSON, without the marks the type builder leaves; fields with a default are not `required` of users. */

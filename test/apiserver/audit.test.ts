@@ -41,6 +41,22 @@ describe('the audit seam', () => {
     assert.ok(Math.abs((entries[0]?.atMs ?? 0) - Date.now()) < 60_000);
   });
 
+  it('tells who asked and as whom', async () => {
+    await send(test.server.app, 'GET', TENANTS, { headers: { 'impersonate-user': 'bob' } });
+    const [entry] = entries.filter(({ path }) => path === TENANTS);
+    assert.deepEqual([entry?.user, entry?.impersonated, entry?.status], ['operator', 'bob', 403]);
+  });
+
+  it('never gets a token that was minted', async () => {
+    const accounts = '/api/v1/namespaces/default/serviceaccounts';
+    await send(test.server.app, 'POST', accounts, { body: { metadata: { name: 'deployer' } } });
+    const made = await send(test.server.app, 'POST', `${accounts}/deployer/token`, { body: {} });
+    const { token } = made.body.status as { token: string };
+    await send(test.server.app, 'GET', TENANTS, { credential: { kind: 'wire', bearer: token } });
+    assert.ok(told().includes(`system:serviceaccount:default:deployer GET ${TENANTS} 403`));
+    for (const part of token.split('.')) assert.ok(!JSON.stringify(entries).includes(part));
+  });
+
   it('never gets a query, a body or a token', async () => {
     const secret = 'hunter2';
     const body = {

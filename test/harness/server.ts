@@ -1,5 +1,5 @@
 import type { AuditSink } from '../../apiserver/admit-request.ts';
-import { tokenHash } from '../../apiserver/auth/authenticate.ts';
+import { tokenHash } from '../../apiserver/auth/bearer-tokens.ts';
 import { type Identity, OPERATOR } from '../../apiserver/auth/identity.ts';
 import { ApiClient } from '../../apiserver/client/client.ts';
 import { type Listener, listen } from '../../apiserver/listen.ts';
@@ -14,6 +14,9 @@ import { systemIds } from '../../resources/ambient/system-ids.ts';
 import type { Kind } from '../../resources/meta/define-kind.ts';
 
 export const OPERATOR_TOKEN = 'operator-token-of-the-tests';
+
+/** What test servers seal Secrets with. */
+export const SEALING_KEY = '5e'.repeat(32);
 
 export interface TestServer extends AsyncDisposable {
   readonly server: ApiServer;
@@ -32,17 +35,20 @@ export async function startTestServer(
     readonly kinds?: readonly Kind[];
     readonly log?: Logger;
     readonly audit?: AuditSink;
+    readonly serviceAccountKey?: string;
   } = {},
 ): Promise<TestServer> {
   const store = options.store ?? (await MemoryStore.open({ ids: systemIds }));
   const server = await startApiServer({
     store,
     operatorTokenHash: tokenHash(OPERATOR_TOKEN),
+    sealingKeys: [SEALING_KEY],
     name: 'test',
     clock: options.clock ?? systemClock,
     ids: systemIds,
     random: () => 0.5,
     log: options.log ?? silentLogger,
+    ...(options.serviceAccountKey === undefined ? {} : { serviceAccountKey: options.serviceAccountKey }),
     ...(options.audit === undefined ? {} : { audit: options.audit }),
     platform: { platform: 'linux/amd64', runtime: 'test' },
   });

@@ -123,6 +123,46 @@ describe('rules', () => {
     ]);
   });
 
+  it('with an optional oldSelf hold on creation too', () => {
+    const rule = {
+      rule: 'oldSelf.hasValue() ? self.count >= oldSelf.value().count : self.count == 1',
+      message: 'no',
+      optionalOldSelf: true,
+    };
+    assert.deepEqual(sayings(rule, { count: 1 }), []);
+    assert.deepEqual(sayings(rule, { count: 2 }), ['spec: Invalid value: "object": no']);
+    assert.deepEqual(sayings(rule, { count: 2 }, { count: 1 }), []);
+    assert.deepEqual(sayings(rule, { count: 0 }, { count: 1 }), ['spec: Invalid value: "object": no']);
+    assert.deepEqual(sayings({ ...rule, rule: 'self.count == oldSelf.?count.orValue(7)' }, { count: 7 }), []);
+  });
+
+  it('read values that have not the format asked for now', () => {
+    const rule = { rule: 'self.name != "" || oldSelf.name != ""', message: 'no' };
+    const spec = { name: 'a', ttl: '1d', at: '2026-01-01T00:00:00Z' };
+    assert.deepEqual(sayings(rule, spec, { name: 'b', ttl: 'soon', at: 'then' }), []);
+    assert.deepEqual(sayings({ rule: 'self.ttl == duration("24h")', message: 'no' }, spec), []);
+  });
+
+  const apart: [string, ValidationRule, string][] = [
+    ['x-kubernetes-validations[0].rule', { rule: 'self == oldSelf' }, 'uncorrelatable'],
+    ['x-kubernetes-validations[0].rule', { rule: 'oldSelf.hasValue()', optionalOldSelf: true }, 'uncorrelatable'],
+    ['x-kubernetes-validations[0].optionalOldSelf', { rule: 'self != ""', optionalOldSelf: true }, 'not used in rule'],
+  ];
+  for (const [place, rule, why] of apart) {
+    it(`are refused in the items of a plain list: ${rule.rule}`, () => {
+      const items: Schema = { type: 'string', 'x-kubernetes-validations': [rule] };
+      assert.throws(
+        () => compileRules({ type: 'object', properties: { list: { type: 'array', items } } }),
+        (error) => {
+          assert.ok(error instanceof KindCompileError);
+          assert.equal(error.causes[0]?.field, `properties[list].items.${place}`);
+          assert.match(error.message, new RegExp(why));
+          return true;
+        },
+      );
+    });
+  }
+
   it('stand at any depth, and follow items by their keys', () => {
     const items: Schema = {
       ...SPEC.properties?.parts?.items,
@@ -234,8 +274,8 @@ describe('the budget of rules', () => {
   }
 
   it('is anew for each object', () => {
-    const rules = compileRules(ruled({ rule: 'self.sizes.all(a, a > 0)', message: 'm' }), { budget: 100 });
+    const rules = compileRules(ruled({ rule: 'self.sizes.all(a, a > 0)', message: 'm' }), { budget: 2_000 });
     for (let i = 0; i < 10; i++) assert.deepEqual(rules?.({ spec: { sizes: Array(50).fill(1) } }), []);
-    assert.match(rules?.({ spec: { sizes: Array(200).fill(1) } })[0]?.message ?? '', /cost budget/);
+    assert.match(rules?.({ spec: { sizes: Array(400).fill(1) } })[0]?.message ?? '', /cost budget/);
   });
 });

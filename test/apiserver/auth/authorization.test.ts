@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict';
 import { AUTHORIZATION, USER_KIND } from '../../../apiserver/auth/authorization-table.ts';
-import { controllerIdentity, hostIdentity, type Identity } from '../../../apiserver/auth/identity.ts';
+import {
+  controllerIdentity,
+  hostIdentity,
+  type Identity,
+  serviceAccountIdentity,
+} from '../../../apiserver/auth/identity.ts';
 import { subresourcesOf, verbsOf } from '../../../apiserver/discovery/verbs.ts';
 import { DUTIES } from '../../../controllers/duties.ts';
 import { BUILT_IN_KINDS } from '../../../resources/kinds.ts';
@@ -45,11 +50,12 @@ describe('the authorization table', () => {
   it('speaks only of what is served, and of duties there are', () => {
     const routes = new Set(BUILT_IN_KINDS.flatMap(routesOf).map(({ row, verb }) => `${row} ${verb}`));
     const duties = new Set([...Object.keys(DUTIES), 'garbage', 'host-presence'].map((duty) => `controller:${duty}`));
+    const known = new Set<string>(['operator', 'host', 'serviceaccount', 'controllers', 'authenticated']);
     for (const [row, cells] of Object.entries({ ...AUTHORIZATION })) {
       for (const [verb, roles] of Object.entries(cells)) {
         assert.ok(routes.has(`${row} ${verb}`), `${row} ${verb} is not served`);
         for (const role of roles) {
-          assert.ok(['operator', 'host', 'controllers'].includes(role) || duties.has(role), `nobody is ${role}`);
+          assert.ok(known.has(role) || duties.has(role), `nobody is ${role}`);
         }
       }
     }
@@ -252,9 +258,44 @@ describe('what identities may do', () => {
     assert.equal((await ask(mac1(), 'GET', widget)).status, 403);
   });
 
+  it('lets a service account work in its own namespace, and nowhere else', async () => {
+    const ci = serviceAccountIdentity('red', 'ci');
+    const at = (namespace: string) => `/apis/demo.example.com/v1/namespaces/${namespace}/widgets`;
+    const widget = (namespace: string) => ({
+      apiVersion: 'demo.example.com/v1',
+      kind: 'Widget',
+      metadata: { name: 'w', namespace },
+      spec: { size: 'small' },
+    });
+    const made = await ask(ci, 'POST', at('red'), widget('red'));
+    assert.equal(made.status, 201, made.text);
+    assert.equal((await ask(ci, 'GET', `${at('red')}/w`)).status, 200);
+    assert.equal((await ask(ci, 'PATCH', `${at('red')}/w`, { spec: { size: 'large' } }, MERGE)).status, 200);
+    assert.equal((await ask(ci, 'GET', at('red'))).status, 200);
+    const refusals = await Promise.all([
+      ask(ci, 'POST', at('default'), widget('default')),
+      ask(ci, 'GET', `${at('default')}/w`),
+      ask(ci, 'GET', at('default')),
+      ask(ci, 'GET', '/apis/demo.example.com/v1/widgets'),
+      ask(ci, 'DELETE', at('red')),
+      ask(ci, 'GET', '/api/v1/namespaces'),
+      ask(ci, 'GET', '/api/v1/namespaces/default'),
+      ask(ci, 'GET', VMS),
+      ask(ci, 'POST', '/api/v1/namespaces/red/serviceaccounts/ci/token', {}),
+    ]);
+    assert.deepEqual(
+      refusals.map(({ status }) => status),
+      refusals.map(() => 403),
+    );
+    assert.equal((await ask(ci, 'GET', '/api/v1/namespaces/red')).status, 200);
+    const held = { metadata: { finalizers: ['coppice.dev/guest'] } };
+    assert.equal((await ask(ci, 'PATCH', `${at('red')}/w`, held, MERGE)).status, 403);
+    assert.equal((await ask(ci, 'DELETE', `${at('red')}/w`)).status, 200);
+  });
+
   it('knows nobody by a group alone: the name must fit', async () => {
-    for (const user of ['system:host:', 'anybody', 'system:controller:']) {
-      for (const group of ['system:hosts', 'system:controllers']) {
+    for (const user of ['system:host:', 'anybody', 'system:controller:', 'system:serviceaccount:red:']) {
+      for (const group of ['system:hosts', 'system:controllers', 'system:serviceaccounts']) {
         assert.equal((await ask({ user, groups: [group] }, 'GET', '/apis/coppice.dev/v1/images')).status, 403);
       }
     }

@@ -1,17 +1,20 @@
 import assert from 'node:assert/strict';
 import type { OpenAPIDocument, Operation } from '../../../apiserver/openapi/document.ts';
-import { openAPIDocument, openAPIDocuments, openAPIIndex } from '../../../apiserver/openapi/v3.ts';
+import { OpenAPIDocuments } from '../../../apiserver/openapi/openapi-documents.ts';
+import { openAPIDocument, openAPIIndex } from '../../../apiserver/openapi/v3.ts';
 import { BUILT_IN_KINDS } from '../../../resources/kinds.ts';
-import { defineKind } from '../../../resources/meta/define-kind.ts';
+import { defineKind, type Kind } from '../../../resources/meta/define-kind.ts';
 import { isObject } from '../../../resources/meta/object.ts';
 import { GADGET, WIDGET } from '../../builders/widget.ts';
 
 const KINDS = [...BUILT_IN_KINDS, WIDGET, GADGET];
+const served = (kinds: readonly Kind[]) => new OpenAPIDocuments({ kinds: () => kinds, version: 1 });
 const groupOf = (group: string) => openAPIDocument(KINDS.filter((kind) => kind.group === group));
 const demo = groupOf('demo.example.com');
 const ours = groupOf('coppice.dev');
 const core = groupOf('');
 const coordination = groupOf('coordination.k8s.io');
+const authentication = groupOf('authentication.k8s.io');
 const DOCUMENTS: readonly OpenAPIDocument[] = [demo, ours, core, coordination];
 
 function* walk(value: unknown): Generator<Record<string, unknown>> {
@@ -34,13 +37,15 @@ const schema = (document: OpenAPIDocument, name: string) => document.components.
 
 describe('the OpenAPI v3 documents', () => {
   it('are one a group and version, indexed by a hash of their bytes', () => {
-    const documents = openAPIDocuments(KINDS);
+    const documents = served(KINDS).v3();
     assert.deepEqual(
       [...documents.keys()],
       [
         'apis/coppice.dev/v1',
         'api/v1',
         'apis/apiextensions.k8s.io/v1',
+        'apis/authentication.k8s.io/v1',
+        'apis/authorization.k8s.io/v1',
         'apis/coordination.k8s.io/v1',
         'apis/demo.example.com/v1',
       ],
@@ -48,7 +53,7 @@ describe('the OpenAPI v3 documents', () => {
     const { paths } = openAPIIndex(documents);
     const hash = documents.get('api/v1')?.hash;
     assert.deepEqual(paths['api/v1'], { serverRelativeURL: `/openapi/v3/api/v1?hash=${hash}` });
-    const changed = openAPIDocuments([...BUILT_IN_KINDS, WIDGET]);
+    const changed = served([...BUILT_IN_KINDS, WIDGET]).v3();
     assert.equal(changed.get('api/v1')?.hash, hash);
     assert.notEqual(changed.get('apis/demo.example.com/v1')?.hash, documents.get('apis/demo.example.com/v1')?.hash);
   });
@@ -80,15 +85,16 @@ describe('the OpenAPI v3 documents', () => {
     ]);
   });
 
-  it('have on each kind the PATCH that tells kubectl the server validates', () => {
-    for (const kind of KINDS) {
+  it('have on each kind that is kept the PATCH that tells kubectl the server validates', () => {
+    for (const kind of KINDS.filter(({ stored }) => stored)) {
       const patches = operationsOf(groupOf(kind.group)).filter(
         ([, o]) => o['x-kubernetes-action'] === 'patch' && o['x-kubernetes-group-version-kind']?.kind === kind.kind,
       );
       assert.ok(patches.length > 0, kind.kind);
+      const force = kind.origin === 'user' ? [] : ['force'];
       for (const [path, patch] of patches) {
         const names = patch.parameters?.filter((p) => p.in === 'query').map((p) => p.name);
-        assert.deepEqual(names, ['dryRun', 'fieldManager', 'fieldValidation', 'force'], path);
+        assert.deepEqual(names, ['dryRun', 'fieldManager', 'fieldValidation', ...force], path);
       }
     }
   });
@@ -106,6 +112,29 @@ describe('the OpenAPI v3 documents', () => {
     }
   });
 
+  it('have of a question its creation and no list, and of an action its own kind', () => {
+    const base = '/apis/authentication.k8s.io/v1';
+    assert.deepEqual(
+      operationsOf(authentication).map(([path, o]) => [path, o['x-kubernetes-group-version-kind']?.kind]),
+      [
+        [`get ${base}/`, undefined],
+        [`post ${base}/selfsubjectreviews`, 'SelfSubjectReview'],
+        [`post ${base}/tokenreviews`, 'TokenReview'],
+      ],
+    );
+    assert.equal(schema(authentication, 'io.k8s.api.authentication.v1.TokenReviewList'), undefined);
+    const path = '/api/v1/namespaces/{namespace}/serviceaccounts/{name}/token';
+    const gvk = { group: 'authentication.k8s.io', version: 'v1', kind: 'TokenRequest' };
+    assert.deepEqual(core.paths[path]?.post?.['x-kubernetes-group-version-kind'], gvk);
+    assert.deepEqual(Object.keys(core.paths[path] ?? {}), ['parameters', 'post']);
+    assert.ok(schema(core, 'io.k8s.api.authentication.v1.TokenRequest')?.properties?.spec);
+  });
+
+  it('have no operation that is not served', () => {
+    const { '/api/v1/namespaces': namespaces } = core.paths;
+    assert.deepEqual([namespaces?.delete, namespaces?.post !== undefined], [undefined, true]);
+  });
+
   it('have every path and operation of a kind', () => {
     const base = '/apis/demo.example.com/v1';
     assert.deepEqual(
@@ -115,7 +144,6 @@ describe('the OpenAPI v3 documents', () => {
         o['x-kubernetes-group-version-kind']?.kind,
       ]),
       [
-        [`get ${base}/`, undefined, undefined],
         [`get ${base}/widgets`, 'list', 'Widget'],
         [`get ${base}/namespaces/{namespace}/widgets`, 'list', 'Widget'],
         [`post ${base}/namespaces/{namespace}/widgets`, 'post', 'Widget'],
@@ -139,6 +167,7 @@ describe('the OpenAPI v3 documents', () => {
         [`delete ${base}/gadgets/{name}`, 'delete', 'Gadget'],
       ],
     );
+    assert.ok(core.paths['/api/v1/']?.get);
     assert.ok(core.paths['/api/v1/namespaces/{name}/finalize']?.put);
     const exec = ours.paths['/apis/coppice.dev/v1/namespaces/{namespace}/vms/{name}/exec'];
     assert.equal(exec?.post?.['x-kubernetes-action'], 'connect');
@@ -169,6 +198,24 @@ describe('the OpenAPI v3 documents', () => {
     for (const document of DOCUMENTS) {
       for (const node of walk(document)) assert.ok(!Object.keys(node).some((key) => key.startsWith('x-coppice')));
     }
+  });
+
+  it("say of Kubernetes' own kinds how a strategic merge patch treats their lists, and not which fields may be null", () => {
+    const secrets = { type: 'array', items: { type: 'object' } } as const;
+    const fields = { secrets, other: secrets, when: { type: 'string', nullable: true } } as const;
+    const kinds = (['core', 'user'] as const).map((origin) =>
+      defineKind({ ...GADGET, group: '', origin, schema: { type: 'object', properties: fields } }),
+    );
+    const [own, users] = kinds.map((kind) => Object.values(openAPIDocument([kind]).components.schemas));
+    const found = (schemas: typeof own) => schemas?.find((one) => one.properties?.secrets)?.properties;
+    assert.deepEqual(
+      [found(own)?.secrets?.['x-kubernetes-patch-strategy'], found(own)?.secrets?.['x-kubernetes-patch-merge-key']],
+      ['merge', 'name'],
+    );
+    assert.deepEqual(found(own)?.other, secrets);
+    assert.deepEqual(found(own)?.when, { type: 'string' });
+    assert.deepEqual(found(users)?.secrets, secrets);
+    assert.equal(found(users)?.when?.nullable, true);
   });
 
   it('make metadata a reference, whatever the schema of a kind says of it', () => {

@@ -3,7 +3,7 @@ import { X509Certificate } from 'node:crypto';
 import { copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { tokenHash } from '../../../apiserver/auth/authenticate.ts';
+import { tokenHash } from '../../../apiserver/auth/bearer-tokens.ts';
 import { tokenIn, writeAdminKubeconfig } from '../../../apiserver/pki/admin-kubeconfig.ts';
 import { LEAF_DAYS } from '../../../apiserver/pki/leaf-life.ts';
 import { openPki } from '../../../apiserver/pki/pki-files.ts';
@@ -104,6 +104,14 @@ describe('the pki folder', () => {
     assert.notEqual((await open()).operator(first.token).token, first.token, 'the old one is void');
     for (const file of readdirSync(folder))
       assert.ok(!readFileSync(join(folder, file), 'utf8').includes(lost.token), file);
+  });
+
+  it('makes the key of service account tokens once, for its owner only', async () => {
+    const key = (await open()).serviceAccountKey();
+    assert.equal((await open()).serviceAccountKey(), key);
+    const path = join(folder, 'service-account.key');
+    assert.equal(readFileSync(path, 'utf8'), key);
+    assert.equal(statSync(path).mode & 0o777, 0o600);
   });
 
   it('writes a kubeconfig for its owner only, from which the token is read again', async () => {

@@ -90,15 +90,8 @@ describe('tables', () => {
     assert.equal(cellsOf({ type: 'date' }, null, 'core'), '<unknown>');
     const event = { ...aWidget(), kind: 'Event', involvedObject: { kind: 'VM', name: 'hello' } };
     assert.deepEqual(rowOf(Event, event, { nowMs }).cells, [
-      'w1',
-      '<unknown>',
-      null,
-      null,
-      'hello',
-      'VM',
-      null,
-      null,
-      '5m',
+      ...['<unknown>', '', '', 'vm/hello', '', '', '', '<unknown>'],
+      ...[1, 'w1'],
     ]);
   });
 

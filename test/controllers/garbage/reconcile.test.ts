@@ -1,9 +1,13 @@
 import assert from 'node:assert/strict';
 import { rfc3339 } from '../../../resources/ambient/clock.ts';
+import { ConfigMap } from '../../../resources/kinds/config-map.ts';
 import { CoordinationLease } from '../../../resources/kinds/coordination-lease.ts';
 import { Event } from '../../../resources/kinds/event.ts';
 import { Namespace } from '../../../resources/kinds/namespace.ts';
+import { Secret } from '../../../resources/kinds/secret.ts';
+import { ServiceAccount } from '../../../resources/kinds/service-account.ts';
 import { Tenant } from '../../../resources/kinds/tenant.ts';
+import type { Kind } from '../../../resources/meta/define-kind.ts';
 import type { KubeObject, OwnerReference } from '../../../resources/meta/object.ts';
 import { WIDGET } from '../../builders/widget.ts';
 import { quiesce } from '../../harness/eventually.ts';
@@ -141,9 +145,40 @@ describe('the garbage duty', () => {
     fleet.startControllers('garbage');
     await fleet.resource<Namespace>(Namespace).delete('plain');
     await fleet.eventually('emptied but for one', () => names(fleet).join() === 'held');
+    const conditions = () =>
+      (fleet.find<Namespace>(Namespace, 'plain')?.status?.conditions ?? []).filter(({ status }) => status === 'True');
+    await fleet.eventually('told', () => conditions().length > 0);
     assert.equal(fleet.find<Namespace>(Namespace, 'plain')?.status?.phase, 'Terminating');
+    assert.deepEqual(
+      conditions().map(({ type, message }) => `${type}: ${message}`),
+      [
+        'NamespaceContentRemaining: Some resources are remaining: leases.coordination.k8s.io has 1 resource instances',
+        'NamespaceFinalizersRemaining: Some content in the namespace has finalizers remaining: demo.example.com/hold in 1 resource instances',
+      ],
+    );
     await leases.patch('held', { metadata: { finalizers: [] } });
     await fleet.eventually('gone', () => fleet.find<Namespace>(Namespace, 'plain') === undefined);
+    assert.deepEqual(fleet.errors, []);
+  });
+
+  it('empties a namespace of kinds of Kubernetes, but leaves finalizers of others on it', async () => {
+    await using fleet = await Fleet.start();
+    const namespaces = fleet.resource<Namespace>(Namespace);
+    const spec = { finalizers: ['ex.io/mine'] };
+    await namespaces.create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'plain' }, spec });
+    const made = [ConfigMap, Secret, ServiceAccount, Event] as readonly Kind[];
+    const count = () => made.reduce((sum, kind) => sum + fleet.all(kind).length, 0);
+    for (const kind of made) {
+      const object = { apiVersion: 'v1', kind: kind.kind, metadata: { name: 'x' } };
+      const about = kind.kind === 'Event' ? { involvedObject: { namespace: 'plain' } } : {};
+      await fleet.resource(kind, 'plain').create({ ...object, ...about });
+    }
+    assert.equal(count(), made.length);
+    fleet.startControllers('garbage');
+    await namespaces.delete('plain');
+    const left = () => fleet.find<Namespace>(Namespace, 'plain')?.spec?.finalizers?.join();
+    await fleet.eventually('its own finalizer off', () => left() === 'ex.io/mine');
+    assert.equal(count(), 0);
     assert.deepEqual(fleet.errors, []);
   });
 

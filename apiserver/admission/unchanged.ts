@@ -1,0 +1,74 @@
+import { isObject, jsonEqual } from '../../resources/meta/object.ts';
+import type { Schema } from '../../resources/meta/schema.ts';
+import { propertyOf } from './structural.ts';
+
+/** Where a value stands: names of fields and places in lists, from the object down. */
+export type Steps = readonly (string | number)[];
+
+interface Pair {
+  readonly value: unknown;
+  readonly before: unknown;
+  readonly schema: Schema | undefined;
+}
+
+/**
+ * What an update leaves as it was (kubernetes.io, "Validation ratcheting"). Fields correspond by their names and items of lists by their
+ * keys; items of other lists do not. An object as a whole always counts as changed, since its metadata is.
+ */
+export class Unchanged {
+  readonly #root: Pair;
+  readonly #same = new Map<string, boolean>();
+  readonly #items = new Map<string, ReadonlyMap<string, unknown>>();
+
+  constructor(value: unknown, before: unknown, schema: Schema) {
+    this.#root = { value, before, schema };
+  }
+
+  /** Whether the value there, or one that it is part of, is what it was. */
+  has(steps: Steps): boolean {
+    let at: Pair | undefined = this.#root;
+    let place = '';
+    for (const step of steps) {
+      at = this.#below(at, step, place);
+      if (at === undefined) return false;
+      place += `/${typeof step === 'number' ? step : JSON.stringify(step)}`;
+      let same = this.#same.get(place);
+      if (same === undefined) {
+        same = jsonEqual(at.value, at.before);
+        this.#same.set(place, same);
+      }
+      if (same) return true;
+    }
+    return false;
+  }
+
+  #below({ value, before, schema }: Pair, step: string | number, place: string): Pair | undefined {
+    if (Array.isArray(value)) {
+      const keys = schema?.['x-kubernetes-list-type'] === 'map' ? schema['x-kubernetes-list-map-keys'] : undefined;
+      if (keys === undefined || !Array.isArray(before)) return undefined;
+      const item: unknown = value[Number(step)];
+      const identity = keyText(item, keys, schema?.items);
+      let items = this.#items.get(place);
+      if (items === undefined) {
+        items = new Map(before.map((one) => [keyText(one, keys, schema?.items), one]));
+        this.#items.set(place, items);
+      }
+      return items.has(identity) ? { value: item, before: items.get(identity), schema: schema?.items } : undefined;
+    }
+    const name = String(step);
+    if (!isObject(value) || !isObject(before) || !Object.hasOwn(value, name) || !Object.hasOwn(before, name))
+      return undefined;
+    return { value: value[name], before: before[name], schema: schema && fieldSchema(schema, name) };
+  }
+}
+
+function fieldSchema(schema: Schema, name: string): Schema | undefined {
+  return propertyOf(schema, name) ?? (isObject(schema.additionalProperties) ? schema.additionalProperties : undefined);
+}
+
+function keyText(item: unknown, keys: readonly string[], schema: Schema | undefined): string {
+  return JSON.stringify(
+    keys.map((key) => (isObject(item) && Object.hasOwn(item, key) ? item[key] : schema?.properties?.[key]?.default)),
+    (_, value: unknown) => (typeof value === 'bigint' ? String(value) : value),
+  );
+}

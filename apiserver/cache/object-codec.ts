@@ -1,0 +1,51 @@
+import { parseJson } from '../../resources/meta/json.ts';
+import { type KubeObject, splitKey } from '../../resources/meta/object.ts';
+import { resourceId } from '../../resources/meta/resource-id.ts';
+import { markDamaged } from '../sealing/damage.ts';
+import { Sealer } from '../sealing/sealer.ts';
+import { UnsealError } from '../sealing/unseal-error.ts';
+import { parseStoreKey } from './keys.ts';
+import { decodeStored, encodeStored, type StoredObject } from './stored-object.ts';
+
+interface Sealing {
+  readonly sealer: Sealer;
+  /** Resources whose objects are sealed. */
+  readonly resources: ReadonlySet<string>;
+}
+
+/** Between objects and what the store keeps of them: JSON, sealed for kinds that say so. Everything that is written or read goes through it. */
+export class ObjectCodec {
+  readonly #sealing: Sealing | undefined;
+
+  /** Without `sealing` nothing is sealed, and nothing sealed can be read. */
+  constructor(sealing?: Sealing) {
+    this.#sealing = sealing;
+  }
+
+  encode(resource: { readonly group: string; readonly plural: string }, key: string, object: KubeObject): Uint8Array {
+    const plain = encodeStored(object);
+    if (this.#sealing?.resources.has(resourceId(resource)) !== true) return plain;
+    return this.#sealing.sealer.seal(plain, key, object.metadata.uid);
+  }
+
+  /** The object at a store key. What cannot be unsealed becomes an object with a name and nothing else, marked as damaged. */
+  decode(key: string, value: Uint8Array, revision: number): StoredObject {
+    const objectKey = parseStoreKey(key)?.objectKey ?? key;
+    const read = (plain: Uint8Array) => decodeStored(objectKey, plain, revision, (text) => parseJson(text).value);
+    if (!Sealer.isSealed(value)) return read(value);
+    try {
+      if (this.#sealing === undefined) throw new UnsealError('it is sealed, and this server has no keys');
+      return read(this.#sealing.sealer.open(value, key));
+    } catch (error) {
+      if (!(error instanceof UnsealError)) throw error;
+      const stored = read(encodeStored(standIn(objectKey, error)));
+      markDamaged(stored.object, error.message);
+      return stored;
+    }
+  }
+}
+
+function standIn(objectKey: string, { uid = '' }: UnsealError): KubeObject {
+  const metadata = { ...splitKey(objectKey), uid, resourceVersion: '', creationTimestamp: '1970-01-01T00:00:00Z' };
+  return { apiVersion: '', kind: '', metadata };
+}

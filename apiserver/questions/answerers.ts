@@ -1,0 +1,21 @@
+import type { BearerTokens } from '../auth/bearer-tokens.ts';
+import type { ServiceAccountTokens } from '../auth/service-account-tokens.ts';
+import type { Answerers } from '../verbs/answer.ts';
+import { localSubjectAccessReview, selfSubjectAccessReview, subjectAccessReview } from './access-reviews.ts';
+import { selfSubjectReview } from './self-subject-review.ts';
+import { selfSubjectRulesReview } from './self-subject-rules-review.ts';
+import { tokenRequest } from './token-request.ts';
+import { tokenReview } from './token-review.ts';
+
+/** Who answers which question. */
+export function answerersOf(bearerTokens: BearerTokens, serviceAccounts: ServiceAccountTokens): Answerers {
+  return {
+    'authentication.k8s.io/selfsubjectreviews': selfSubjectReview,
+    'authentication.k8s.io/tokenreviews': tokenReview(bearerTokens),
+    'authorization.k8s.io/selfsubjectaccessreviews': selfSubjectAccessReview,
+    'authorization.k8s.io/selfsubjectrulesreviews': selfSubjectRulesReview,
+    'authorization.k8s.io/subjectaccessreviews': subjectAccessReview,
+    'authorization.k8s.io/localsubjectaccessreviews': localSubjectAccessReview,
+    'core/serviceaccounts/token': tokenRequest(serviceAccounts),
+  };
+}

@@ -1,0 +1,50 @@
+import { pipeline, Readable } from 'node:stream';
+import { promisify } from 'node:util';
+import { createGzip, gzip } from 'node:zlib';
+import { parseJson } from '../../resources/meta/json.ts';
+import type { ServerRequest, ServerResponse } from './server-request.ts';
+import { yamlText } from './yaml-text.ts';
+
+/** Smaller bodies are sent as they are. */
+const COMPRESSED_FROM = 128 << 10;
+/** Speed counts for more than the last few percent. */
+const LEVEL = 1;
+
+/** A whole answer in JSON, as YAML. */
+export async function asYaml(response: ServerResponse): Promise<ServerResponse> {
+  const { headers, body } = response;
+  if (headers['content-type'] !== 'application/json' || response.live === true) return response;
+  const { value } = parseJson(Buffer.from(await whole(body)).toString('utf8'));
+  const text = new TextEncoder().encode(yamlText(value));
+  return { ...response, headers: { ...headers, 'content-type': 'application/yaml' }, body: text };
+}
+
+async function whole(body: ServerResponse['body']): Promise<Uint8Array> {
+  if (body instanceof Uint8Array) return body;
+  const pieces: Uint8Array[] = [];
+  for await (const piece of body) pieces.push(piece);
+  return Buffer.concat(pieces);
+}
+
+/**
+ * The answer compressed, when the client takes gzip and it is large; never what is still going on. Compression is done off the event loop.
+ */
+export async function compressed(request: ServerRequest, response: ServerResponse): Promise<ServerResponse> {
+  const { headers, body } = response;
+  if (response.live === true || request.method === 'HEAD' || !takesGzip(request.headers['accept-encoding']))
+    return response;
+  if (!String(headers['content-type']).startsWith('application/')) return response;
+  // A body in pieces is a list that is larger than this.
+  if (body instanceof Uint8Array && body.length <= COMPRESSED_FROM) return response;
+  const packed = body instanceof Uint8Array ? await promisify(gzip)(body, { level: LEVEL }) : packedPieces(body);
+  const vary = headers.vary === undefined ? 'Accept-Encoding' : `${String(headers.vary)}, Accept-Encoding`;
+  return { ...response, headers: { ...headers, 'content-encoding': 'gzip', vary }, body: packed };
+}
+
+function packedPieces(body: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
+  const source = Readable.from(body, { objectMode: false });
+  // What goes wrong on either side reaches whoever reads the result.
+  return pipeline(source, createGzip({ level: LEVEL }), () => {});
+}
+
+const takesGzip = (header = ''): boolean => header.split(',').some((part) => part.split(';')[0]?.trim() === 'gzip');
