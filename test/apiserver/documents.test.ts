@@ -38,9 +38,15 @@ describe('documents', () => {
     assert.equal((await server.send('GET', '/openapi/v3/apis/nope.example.com/v1')).status, 404);
   });
 
+  it('of another version of the core group is a Status, as Kubernetes has it', async () => {
+    await using server = await WidgetServer.start();
+    const { status, body } = await server.send('GET', '/api/v9');
+    assert.deepEqual([status, body.kind, body.reason], [404, 'Status', 'NotFound']);
+  });
+
   it('of groups that are not served are 404 in plain text', async () => {
     await using server = await WidgetServer.start();
-    for (const path of ['/apis/nope.example.com', '/apis/nope.example.com/v1', '/api/v9', '/healthz/nope', '/nope']) {
+    for (const path of ['/apis/nope.example.com', '/apis/nope.example.com/v1', '/healthz/nope', '/nope']) {
       const { status, text, headers } = await server.send('GET', path);
       assert.deepEqual([status, text], [404, '404 page not found'], path);
       assert.match(String(headers['content-type']), /^text\/plain/);

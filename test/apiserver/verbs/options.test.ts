@@ -117,13 +117,15 @@ describe('the options of writes', () => {
     await server.make('shape');
     for (const body of [
       [{ op: 'replace', path: '', value: { a: 1 } }],
-      [{ op: 'replace', path: '/kind', value: 'Gadget' }],
       [{ op: 'replace', path: '/apiVersion', value: 'demo.example.com/v2' }],
       [{ op: 'add', path: '/metadata/labels', value: { a: 1 } }],
     ]) {
       const { status, body: answer } = await server.send('PATCH', `${WIDGETS}/shape`, body, JSON_PATCH);
       assert.deepEqual([status, answer.details?.causes?.[0]?.field], [422, 'patch'], JSON.stringify(body));
     }
+    const otherKind = [{ op: 'replace', path: '/kind', value: 'Gadget' }];
+    const other = await server.send('PATCH', `${WIDGETS}/shape`, otherKind, JSON_PATCH);
+    assert.deepEqual([other.status, other.body.details?.causes?.[0]?.field], [422, 'kind']);
     const none = await server.send('PATCH', `${WIDGETS}/none`, 'junk', MERGE);
     assert.equal(none.status, 404, 'that there is nothing comes before what is wrong with the patch');
     assert.equal((await server.send('PATCH', `${WIDGETS}/shape`, 'junk', MERGE)).status, 400);
