@@ -17,10 +17,15 @@ export function withStatus(
   const established = conflict === undefined || isEstablished(definition);
   const wanted: readonly Wanted[] = [
     conflict === undefined
-      ? { type: 'NamesAccepted', status: 'True', reason: 'NoConflicts', message: 'its names are free' }
+      ? { type: 'NamesAccepted', status: 'True', reason: 'NoConflicts', message: 'no conflicts found' }
       : { type: 'NamesAccepted', status: 'False', ...conflict },
     established
-      ? { type: 'Established', status: 'True', reason: 'InitialNamesAccepted', message: 'the kind is served' }
+      ? {
+          type: 'Established',
+          status: 'True',
+          reason: 'InitialNamesAccepted',
+          message: 'the initial names have been accepted',
+        }
       : { type: 'Established', status: 'False', reason: 'NotAccepted', message: 'not all of its names are free' },
     ...(definition.metadata.deletionTimestamp === undefined ? [] : [TERMINATING]),
   ];

@@ -1,4 +1,4 @@
-import { ApiError } from '../../resources/meta/api-error.ts';
+import { ApiError, type StatusDetails } from '../../resources/meta/api-error.ts';
 
 /** The forms an answer has besides that of the object or list itself. */
 export type Form = 'Object' | 'Table' | 'PartialObjectMetadata' | 'PartialObjectMetadataList';
@@ -82,9 +82,7 @@ export function contentType(header: string | undefined): string {
 }
 
 /** 415, naming what is accepted. */
-export function unsupportedMediaType(accepted: readonly string[]): ApiError {
-  return new ApiError(
-    'UnsupportedMediaType',
-    `the body of the request was in an unknown format - accepted media types include: ${accepted.join(', ')}`,
-  );
+export function unsupportedMediaType(accepted: readonly string[], details?: StatusDetails): ApiError {
+  const message = `the body of the request was in an unknown format - accepted media types include: ${accepted.join(', ')}`;
+  return new ApiError('UnsupportedMediaType', message, details === undefined ? {} : { details });
 }

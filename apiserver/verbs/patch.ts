@@ -25,7 +25,8 @@ export async function patch(context: VerbContext): Promise<ServerResponse> {
   const { query } = request;
   const type = contentType(request.headers['content-type']);
   const accepted = kind.origin === 'core' ? [JSON_PATCH, MERGE, STRATEGIC, APPLY] : [JSON_PATCH, MERGE, APPLY];
-  if (!accepted.includes(type)) throw unsupportedMediaType(accepted);
+  // Of Kubernetes' own kinds the details are there, and empty.
+  if (!accepted.includes(type)) throw unsupportedMediaType(accepted, kind.origin === 'core' ? {} : undefined);
   if (type === APPLY) return applyPatch(context);
   const { dryRun, manager, directive } = patchOptions(query);
   const frame = frameOf(context, manager);

@@ -31,9 +31,6 @@ const STEP_MS = 12_000;
 /** Steps that were recorded as hanging, for 90 s; what hangs there hangs here, so less is enough. */
 const HANGING_STEP_MS = 5_000;
 
-const UNKNOWN_VERSION =
-  'echo \'{"apiVersion":"demo.example.com/v2","kind":"Widget","metadata":{"name":"r1"},"spec":{"size":"small"}}\' | kubectl create --raw /apis/demo.example.com/v1/namespaces/$NS/widgets -f -';
-
 const FAILED_TEST = 'kubectl patch widget w1 --type=json -p \'[{"op":"test","path":"/spec/size","value":"small"}]\'';
 const MISSING_PATH = 'kubectl patch widget w1 --type=json -p \'[{"op":"remove","path":"/spec/nothing"}]\'';
 const WHY_MORE =
@@ -55,8 +52,6 @@ const KNOWN: Readonly<Record<string, Readonly<Record<string, string>>>> = {
       "the reason ends in Go's own words for a JSON error; code and reason are the same",
     'kubectl get --raw "/apis/demo.example.com/v1/namespaces/$NS/widgets?resourceVersion=abc"':
       'the recorded server lets a 500 of its own through; ours is a 422 of ListOptions with the same sentence',
-    [UNKNOWN_VERSION]:
-      'the recorded server warns of an unknown field of a version it does not know; ours only refuses, in the same words',
   },
   '08-wait-watch': {},
 };

@@ -2,7 +2,9 @@
 export const KNOWN: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   list: {},
   watch: {},
-  negotiation: {},
+  negotiation: {
+    'verb-unknown': 'a method that is none of HTTP ends in a 400 of the parser of HTTP',
+  },
   options: {},
   builtins: {},
 };
