@@ -1,4 +1,5 @@
 import { ApiError } from '../../resources/meta/api-error.ts';
+import { parseJson } from '../../resources/meta/json.ts';
 import { isObject } from '../../resources/meta/object.ts';
 
 /** Where a paged list goes on. Without a revision it goes on in the newest state: an inconsistent remainder. */
@@ -17,7 +18,10 @@ export function encodeContinue(token: ContinueToken): string {
 
 export function decodeContinue(text: string): ContinueToken {
   try {
-    const parsed: unknown = JSON.parse(Buffer.from(text, 'base64url').toString('utf8'));
+    const odd = /[^A-Za-z0-9_-]/.exec(text)?.index;
+    if (odd !== undefined) throw new Error(`illegal base64 data at input byte ${odd}`);
+    // A token of ours is ASCII; another's bytes are told one by one.
+    const parsed = parseJson(Buffer.from(text, 'base64url').toString('latin1')).value;
     if (
       isObject(parsed) &&
       parsed.v === 'coppice/1' &&

@@ -48,8 +48,6 @@ const KNOWN: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   },
   '06-delete': {},
   '07-raw': {
-    'kubectl get --raw "/apis/demo.example.com/v1/namespaces/$NS/widgets?continue=garbage"':
-      "the reason ends in Go's own words for a JSON error; code and reason are the same",
     'kubectl get --raw "/apis/demo.example.com/v1/namespaces/$NS/widgets?resourceVersion=abc"':
       'the recorded server lets a 500 of its own through; ours is a 422 of ListOptions with the same sentence',
   },
