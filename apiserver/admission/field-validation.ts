@@ -1,10 +1,11 @@
 import { ApiError } from '../../resources/meta/api-error.ts';
+import { YAML_ERRORS } from '../requests/yaml.ts';
 
 export const FIELD_VALIDATION = ['Strict', 'Warn', 'Ignore'] as const;
 export type FieldValidation = (typeof FIELD_VALIDATION)[number];
 
 export interface FieldFindings {
-  /** Paths given more than once. */
+  /** What is to be said of fields given more than once: a text for each, or one for a YAML body. */
   readonly duplicates: readonly string[];
   /** Paths no schema knows. */
   readonly unknown: readonly string[];
@@ -22,13 +23,13 @@ export function judgeFields(
 ): readonly string[] {
   if (directive === 'Ignore') return [];
   const texts = [
-    ...findings.duplicates.map((path) => `${prefix}duplicate field "${path}"`),
+    ...findings.duplicates.map((text) => prefix + text),
     ...findings.unknown.map((path) => `${prefix}unknown field "${path}"`),
   ];
   if (directive === 'Strict' && texts.length > 0) {
     throw undecodable(kind, `strict decoding error: ${texts.join(', ')}`);
   }
-  return texts;
+  return texts.flatMap((text) => (text.startsWith(YAML_ERRORS) ? text.slice(YAML_ERRORS.length).split('\n  ') : text));
 }
 
 /** The refusal of a body that does not decode as its kind. */

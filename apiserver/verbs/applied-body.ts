@@ -11,6 +11,7 @@ import { checkedType, MAX_BODY_BYTES, readYamlBody } from './body.ts';
 
 export interface AppliedBody {
   readonly config: JsonObject & { metadata: JsonObject };
+  /** What is to be said of fields given twice. */
   readonly duplicates: readonly string[];
 }
 
@@ -21,7 +22,7 @@ export async function readApplied(
 ): Promise<AppliedBody> {
   const bytes = await request.body(MAX_BODY_BYTES);
   const again = { ...request, body: async () => bytes };
-  const { value, duplicates } = asJson(bytes) ?? (await readYamlBody(again, 'error decoding YAML'));
+  const { value, duplicates } = asPlainJson(bytes) ?? (await readYamlBody(again, 'error decoding YAML'));
   if (!isObject(value)) throw new ApiError('BadRequest', 'error decoding YAML: the configuration is not an object');
   if (typeof value.kind === 'string' && value.kind !== '' && value.kind !== kind.kind)
     throw undecodable(kind, `the kind in the data is ${value.kind}`);
@@ -31,9 +32,11 @@ export async function readApplied(
   return { config, duplicates };
 }
 
-function asJson(bytes: Uint8Array): ParsedJson | undefined {
+/** JSON that gives no field twice: of these the reader of YAML tells. */
+function asPlainJson(bytes: Uint8Array): ParsedJson | undefined {
   try {
-    return parseJsonBytes(bytes);
+    const parsed = parseJsonBytes(bytes);
+    return parsed.duplicates.length === 0 ? parsed : undefined;
   } catch (error) {
     if (error instanceof JsonSyntaxError) return undefined;
     throw error;

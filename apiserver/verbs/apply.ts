@@ -77,6 +77,11 @@ function applied(
 
 /** What no schema knows is dropped and told of, but for what the merge refused already. */
 function known({ served }: VerbContext, { duplicates, directive }: ApplyWish, object: JsonObject, warnings: string[]) {
+  if (directive === 'Strict' && duplicates.length > 0)
+    throw new ApiError(
+      'BadRequest',
+      `error strict decoding YAML: error converting YAML to JSON: ${duplicates.join(', ')}`,
+    );
   const found = knownFields(served.kind, object, duplicates, directive);
   warnings.push(...found.warnings);
   return found.object;

@@ -4,10 +4,11 @@ import { type ParsedJson, parseJson } from '../../resources/meta/json.ts';
 import { JsonSyntaxError } from '../../resources/meta/json-syntax-error.ts';
 import { isObject, type JsonObject } from '../../resources/meta/object.ts';
 import { apiVersionOf } from '../../resources/meta/resource-id.ts';
+import { YamlError } from '../../resources/yaml/yaml-error.ts';
 import { PROTOBUF_TYPE, type ProtobufReader, protobufReader } from '../protobuf/read-envelope.ts';
 import { contentType, unsupportedMediaType } from '../requests/media-type.ts';
 import type { ServerRequest } from '../requests/server-request.ts';
-import { parseYaml, YamlError } from '../requests/yaml.ts';
+import { parseYaml } from '../requests/yaml.ts';
 
 /** No request body may be larger. */
 export const MAX_BODY_BYTES = 3 << 20;
@@ -40,23 +41,34 @@ export function parseBody(bytes: Uint8Array, what: string): ParsedJson & { reado
   }
 }
 
+/** What a body says, and what is to be said of fields it gives twice. */
+export interface SentValue {
+  readonly value: unknown;
+  readonly duplicates: readonly string[];
+}
+
 /** A JSON or YAML body, by its content type; a protobuf one where a reader for it is given. */
-export function readAnyBody(request: ServerRequest, what: string, protobuf?: ProtobufReader): Promise<ParsedJson> {
+export function readAnyBody(request: ServerRequest, what: string, protobuf?: ProtobufReader): Promise<SentValue> {
   const type = contentType(request.headers['content-type']);
-  if (type === JSON_TYPE) return readJsonBody(request, what);
+  if (type === JSON_TYPE) return readSentJson(request, what);
   if (type === YAML_TYPE) return readYamlBody(request, what);
   if (protobuf === undefined) throw unsupportedMediaType(BODY_TYPES);
   if (type === PROTOBUF_TYPE) return readProtobufBody(request, protobuf);
   throw unsupportedMediaType([...BODY_TYPES, PROTOBUF_TYPE]);
 }
 
+async function readSentJson(request: ServerRequest, what: string): Promise<SentValue> {
+  const { value, duplicates } = await readJsonBody(request, what);
+  return { value, duplicates: duplicates.map((path) => `duplicate field "${path}"`) };
+}
+
 /** A protobuf body. Nothing in it is a field given twice: the last one counts, or they add up. */
-async function readProtobufBody(request: ServerRequest, read: ProtobufReader): Promise<ParsedJson> {
+async function readProtobufBody(request: ServerRequest, read: ProtobufReader): Promise<SentValue> {
   return { value: read(await request.body(MAX_BODY_BYTES)), duplicates: [] };
 }
 
-/** A YAML body of whatever shape, with the fields given twice. */
-export async function readYamlBody(request: ServerRequest, what: string): Promise<ParsedJson> {
+/** A YAML body of whatever shape. */
+export async function readYamlBody(request: ServerRequest, what: string): Promise<SentValue> {
   const bytes = await request.body(MAX_BODY_BYTES);
   try {
     return parseYaml(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
@@ -69,6 +81,7 @@ export async function readYamlBody(request: ServerRequest, what: string): Promis
 /** An object of a kind, as a client sent it: its apiVersion and kind are right, its metadata is an object. */
 export interface SentObject {
   readonly object: JsonObject & { metadata: JsonObject };
+  /** What is to be said of fields given twice. */
   readonly duplicates: readonly string[];
 }
 

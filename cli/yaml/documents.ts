@@ -1,5 +1,6 @@
-import { loadAll, YAMLException } from 'js-yaml';
 import { isObject, type JsonObject } from '../../resources/meta/object.ts';
+import { readYaml, type YamlDocument } from '../../resources/yaml/read-yaml.ts';
+import { YamlError } from '../../resources/yaml/yaml-error.ts';
 import { Failure } from '../failure.ts';
 
 /** One object of a file, and where it stands. */
@@ -16,10 +17,6 @@ export interface Place {
 }
 
 export const MAX_FILE_BYTES = 3 << 20;
-const MAX_ALIASES = 100;
-const MAX_DEPTH = 100;
-/** What aliases may blow a document up to, in values. */
-const MAX_VALUES = 200_000;
 
 /** The objects of a YAML or JSON file, in their order; `kind: List` is opened. Documents with nothing in them are passed over, as kubectl does. */
 export function readObjects(file: string, bytes: Uint8Array): SourceObject[] {
@@ -76,40 +73,32 @@ function documentsOf(text: string): { text: string; line: number }[] {
 
 function parse(text: string, source: Place): unknown[] {
   try {
-    return loadAll(text, { filename: source.file, maxAliases: MAX_ALIASES, maxDepth: MAX_DEPTH });
+    return Array.from(readYaml(text), (document) => soleValue(document, source));
   } catch (error) {
-    if (!(error instanceof YAMLException)) throw error;
-    const line = error.mark === undefined ? source.line : error.mark.line + 1;
-    throw at({ ...source, line }, `is not valid YAML: ${error.reason}`, error);
+    if (!(error instanceof YamlError)) throw error;
+    throw at({ ...source, line: error.line ?? source.line }, `is not valid YAML: ${error.message}`, error);
   }
 }
 
-/** What YAML can say and JSON cannot carry is refused rather than changed on the way. */
-function checkValues(root: unknown, source: Place): void {
-  const sizes = new Map<unknown, number>();
-  const inside = new Set<unknown>();
-  const visit = (value: unknown, path: string): number => {
-    if (typeof value === 'number') checkNumber(value, path, source);
-    if (typeof value !== 'object' || value === null) return 1;
-    const known = sizes.get(value);
-    if (known !== undefined) return known;
-    if (inside.has(value)) throw at(source, `${path}: an alias stands for what it is in`);
-    inside.add(value);
-    if (Object.hasOwn(value, '__proto__')) throw at(source, `${path}.__proto__ is not a name a field can have`);
-    let size = 1;
-    for (const [key, item] of Object.entries(value))
-      size += visit(item, Array.isArray(value) ? `${path}[${key}]` : path === '' ? key : `${path}.${key}`);
-    if (size > MAX_VALUES) throw at(source, `its aliases expand to more than ${MAX_VALUES} values`);
-    inside.delete(value);
-    sizes.set(value, size);
-    return size;
-  };
-  visit(root, '');
+/** A field given twice is a slip of the pen, which kubectl lets pass. One that is merged in as well may be meant. */
+function soleValue({ value, repeated }: YamlDocument, source: Place): unknown {
+  const slip = repeated.find(({ merged }) => !merged);
+  if (slip === undefined) return value;
+  throw at({ ...source, line: slip.line }, `is not valid YAML: duplicated mapping key "${slip.key}"`);
 }
 
-function checkNumber(value: number, path: string, source: Place): void {
-  if (!Number.isFinite(value)) throw at(source, `${path}: ${value} is not a number JSON can carry`);
-  if (Number.isInteger(value) && !Number.isSafeInteger(value) && Math.abs(value) < 2 ** 64)
+/** What JSON or an object here cannot carry is refused rather than changed on the way. */
+function checkValues(value: unknown, source: Place, path = ''): void {
+  if (typeof value === 'number' || typeof value === 'bigint') checkNumber(value, path, source);
+  if (typeof value !== 'object' || value === null) return;
+  if (Object.hasOwn(value, '__proto__')) throw at(source, `${path}.__proto__ is not a name a field can have`);
+  for (const [key, item] of Object.entries(value))
+    checkValues(item, source, Array.isArray(value) ? `${path}[${key}]` : path === '' ? key : `${path}.${key}`);
+}
+
+function checkNumber(value: number | bigint, path: string, source: Place): void {
+  const isInexact = typeof value === 'bigint' || (Number.isInteger(value) && !Number.isSafeInteger(value));
+  if (isInexact && Math.abs(Number(value)) <= 2 ** 64)
     throw at(source, `${path}: an integer beyond 9007199254740991 is not kept exactly; quote it`);
 }
 

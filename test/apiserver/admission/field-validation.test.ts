@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { judgeFields } from '../../../apiserver/admission/field-validation.ts';
 import { Widget } from './widget.ts';
 
-const findings = { duplicates: ['spec.a'], unknown: ['spec.bogus', 'spec.parts[0].nope'] };
+const findings = { duplicates: ['duplicate field "spec.a"'], unknown: ['spec.bogus', 'spec.parts[0].nope'] };
 
 describe('unknown and repeated fields', () => {
   it('are a BadRequest that names all of them with Strict', () => {
