@@ -9,6 +9,7 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 const PARTS = [
   { name: 'store, 50 kills', file: 'test/apiserver/store/kill.test.ts', env: { COPPICE_KILLS: '50' } },
   { name: 'nodelet, 500 histories', file: 'test/nodelet/histories.test.ts', env: { COPPICE_HISTORIES: '500' } },
+  { name: 'client-go, controller-runtime and Flux', file: 'test/clients/go/full.soak.ts', env: {} },
   { name: 'coppice up, 10 adoptions', file: 'test/soak/adopt.soak.ts', env: { COPPICE_ADOPTIONS: '10' } },
 ];
 

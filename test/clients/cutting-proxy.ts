@@ -24,11 +24,6 @@ export class CuttingProxy implements AsyncDisposable {
     return proxy;
   }
 
-  /** How many connections run through it. */
-  get connections(): number {
-    return this.#sockets.size / 2;
-  }
-
   /** Resets every connection. */
   cut(): void {
     for (const socket of this.#sockets) socket.resetAndDestroy();

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { setTimeout as delay } from 'node:timers/promises';
 import {
   CoordinationV1Api,
   type Informer,
@@ -13,6 +14,8 @@ import { ClientWorld } from '../client-world.ts';
 import { CuttingProxy } from '../cutting-proxy.ts';
 
 const NAMESPACE = 'default';
+/** How long a broken informer waits before it tries again. */
+const RETRY_MS = 20;
 const PATH = `/apis/coordination.k8s.io/v1/namespaces/${NAMESPACE}/leases`;
 
 /** What an informer told, one line a change, and its cache. */
@@ -24,6 +27,7 @@ class Follower {
   lists = 0;
   readonly #informer: Informer<V1Lease> & ObjectCache<V1Lease>;
   #again: Promise<void> = Promise.resolve();
+  #stopped = false;
 
   constructor(config: KubeConfig) {
     const api = config.makeApiClient(CoordinationV1Api);
@@ -38,9 +42,9 @@ class Follower {
         if (verb === 'delete') this.summed.delete(name);
         else this.summed.set(name, resourceVersion);
       });
-    // The client stops for good at any error but 410: whoever uses it starts it again.
+    // The client stops for good at any error but 410: whoever uses it starts it again, but not at once.
     this.#informer.on('error', () => {
-      this.#again = this.start();
+      this.#again = delay(RETRY_MS).then(() => (this.#stopped ? undefined : this.start()));
     });
   }
 
@@ -53,8 +57,9 @@ class Follower {
   }
 
   async stop(): Promise<void> {
-    await this.#informer.stop();
+    this.#stopped = true;
     await this.#again;
+    await this.#informer.stop();
   }
 }
 
@@ -178,7 +183,8 @@ describe('the informer of @kubernetes/client-node', function () {
       over = true;
     });
     while (!over) {
-      await until('it is connected', () => over || proxy.connections > 0);
+      const before = follower.told.length;
+      await until('it is told something', () => over || follower.told.length > before);
       proxy.cut();
     }
     await done;
