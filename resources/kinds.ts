@@ -11,6 +11,7 @@ import { Policy } from './kinds/policy.ts';
 import { Secret } from './kinds/secret.ts';
 import { SelfSubjectReview } from './kinds/self-subject-review.ts';
 import { SelfSubjectRulesReview } from './kinds/self-subject-rules-review.ts';
+import { Service } from './kinds/service.ts';
 import { ServiceAccount } from './kinds/service-account.ts';
 import { Tenant } from './kinds/tenant.ts';
 import { TokenReview } from './kinds/token-review.ts';
@@ -28,6 +29,7 @@ export const BUILT_IN_KINDS: readonly Kind[] = [
   ConfigMap,
   Secret,
   ServiceAccount,
+  Service,
   Event,
   EventsEvent,
   CoordinationLease,

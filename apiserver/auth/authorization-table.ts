@@ -113,6 +113,7 @@ export const AUTHORIZATION: AuthorizationTable = {
     delete: EMPTIERS,
     deletecollection: OPERATOR,
   },
+  'core/services': { get: automated.get, list: automated.list, watch: automated.watch },
   'core/serviceaccounts': { ...operated, delete: EMPTIERS, deletecollection: OPERATOR },
   // Whoever holds a token is the account.
   'core/serviceaccounts/token': { create: OPERATOR },

@@ -130,6 +130,7 @@ export const VM = defineCoppiceKind({
   description:
     'A virtual machine. It is placed on a host that has room, started there, and kept as its spec says until it is deleted.',
   shortNames: ['vm'],
+  categories: ['all'],
   namespaced: true,
   spec,
   status,

@@ -242,6 +242,8 @@ export function defineCoppiceKind<Spec extends TSchema, Status extends TSchema>(
   readonly plural: string;
   readonly description: string;
   readonly shortNames: readonly string[];
+  /** Besides `coppice`. */
+  readonly categories?: readonly string[];
   readonly namespaced: boolean;
   readonly spec: Spec;
   readonly status: Status;
@@ -251,12 +253,12 @@ export function defineCoppiceKind<Spec extends TSchema, Status extends TSchema>(
   readonly nameRule?: Kind['nameRule'];
   readonly rules?: KindRules<ObjectOf<Spec, Status>>;
 }): Kind<ObjectOf<Spec, Status>> {
-  const { description, spec, status, ...rest } = declared;
+  const { description, spec, status, categories = [], ...rest } = declared;
   return defineKind<ObjectOf<Spec, Status>>({
     ...rest,
     group: COPPICE_GROUP,
     version: 'v1',
-    categories: ['coppice'],
+    categories: ['coppice', ...categories],
     status: true,
     origin: 'coppice',
     schema: {

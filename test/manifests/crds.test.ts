@@ -98,7 +98,7 @@ describe('the CRD of a kind', () => {
       kind: 'VM',
       listKind: 'VMList',
       shortNames: ['vm'],
-      categories: ['coppice'],
+      categories: ['coppice', 'all'],
     });
     assert.deepEqual(vms.spec.versions[0].selectableFields, [
       { jsonPath: '.spec.hostName' },

@@ -58,7 +58,7 @@ describe('aggregated discovery', () => {
     assert.deepEqual(items[0]?.metadata, { creationTimestamp: null });
     assert.deepEqual(
       items[0]?.versions[0]?.resources.map((r) => r.resource),
-      ['namespaces', 'configmaps', 'secrets', 'serviceaccounts', 'events'],
+      ['namespaces', 'configmaps', 'secrets', 'serviceaccounts', 'services', 'events'],
     );
     assert.deepEqual(aggregatedCore([WIDGET]).items, []);
   });

@@ -95,6 +95,7 @@ describe('legacy discovery', () => {
         'secrets',
         'serviceaccounts',
         'serviceaccounts/token',
+        'services',
         'events',
       ],
     );
