@@ -3,8 +3,13 @@ import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { TLSSocket } from 'node:tls';
-import { tooLarge } from './in-process-transport.ts';
+import type { Clock } from '../resources/ambient/clock.ts';
+import { ApiError } from '../resources/meta/api-error.ts';
+import { BodyBudget, type BodyShare, readBody } from './body-budget.ts';
+import { Connections } from './connections.ts';
+import { failure } from './requests/respond.ts';
 import type { App, Credential, ServerRequest, ServerResponse } from './requests/server-request.ts';
+import { writeResponse } from './write-response.ts';
 
 /** Takes a WebSocket handshake; it answers on the socket itself. */
 export type Upgrader = (request: ServerRequest, incoming: IncomingMessage, socket: Duplex, head: Buffer) => void;
@@ -16,7 +21,40 @@ export interface ListenOptions {
   readonly tls: { readonly cert: string; readonly key: string; readonly ca: string };
   readonly app: App;
   readonly upgrade?: Upgrader;
+  readonly clock: Clock;
+  readonly limits?: Partial<ListenLimits>;
 }
+
+/** How long clients may take, in milliseconds, and how much they may have under way. */
+export interface ListenLimits {
+  /** For TLS to be agreed on. */
+  readonly handshakeMs: number;
+  /** For the head of a request to come, from its first byte; of the first one from the connection on. */
+  readonly headMs: number;
+  /** For a request to come, body and all. How long its answer takes (a watch) is another matter. */
+  readonly requestMs: number;
+  /** Between requests. It must outlast clients' pools, or they meet a closing connection. */
+  readonly idleMs: number;
+  /** Without taking any of an answer. */
+  readonly stalledMs: number;
+  /** How often the times above are looked at. */
+  readonly checkMs: number;
+  /** Of the bodies of all requests under way together. */
+  readonly bodyBytes: number;
+  /** Requests of one connection, one sent after the other without waiting for its answer. */
+  readonly pipelined: number;
+}
+
+const LIMITS: ListenLimits = {
+  handshakeMs: 15_000,
+  headMs: 30_000,
+  requestMs: 60_000,
+  idleMs: 90_000,
+  stalledMs: 60_000,
+  checkMs: 5_000,
+  bodyBytes: 128 << 20,
+  pipelined: 64,
+};
 
 /** A bound listener. Disposing it closes the port and every connection. */
 export interface Listener extends AsyncDisposable {
@@ -27,26 +65,31 @@ export interface Listener extends AsyncDisposable {
 
 /** A command of `exec` is in the address, so addresses may be long; the agent itself takes 64 KiB. */
 const MAX_HEADER_BYTES = 256 << 10;
-/** A request, body and all, must have come by then; how long its answer takes (a watch) is another matter. */
-const REQUEST_MS = 60_000;
-/** Keep-alive must outlast clients' pools, or they meet a closing connection. */
-const KEEP_ALIVE_MS = 90_000;
 
 /** Binds the app to a port: the only file that knows HTTP sockets. Rejects with the system's error (`EADDRINUSE`, `EACCES`). */
-export async function listen({ host, port, tls, app, upgrade }: ListenOptions): Promise<Listener> {
+export async function listen(options: ListenOptions): Promise<Listener> {
+  const { host, port, tls, upgrade } = options;
+  const limits = { ...LIMITS, ...options.limits };
   const server = createServer({
     ...tls,
     requestCert: true,
     rejectUnauthorized: false,
     minVersion: 'TLSv1.2',
     maxHeaderSize: MAX_HEADER_BYTES,
+    handshakeTimeout: limits.handshakeMs,
+    headersTimeout: limits.headMs,
+    requestTimeout: limits.requestMs,
+    keepAliveTimeout: limits.idleMs,
+    connectionsCheckingInterval: limits.checkMs,
   });
   // The server lets go of sockets that were upgraded; closing must end them too.
   const upgraded = new Set<Duplex>();
-  server.requestTimeout = REQUEST_MS;
-  server.keepAliveTimeout = KEEP_ALIVE_MS;
-  server.headersTimeout = KEEP_ALIVE_MS + 5_000;
-  server.on('request', (incoming, outgoing) => void serve(app, incoming, outgoing));
+  const serving = { ...options, limits, bodies: new BodyBudget(limits.bodyBytes), connections: new Connections() };
+  server.on('request', (incoming, outgoing) => void serve(serving, incoming, outgoing));
+  server.on('checkContinue', (incoming, outgoing) => {
+    inviteBody(outgoing);
+    void serve(serving, incoming, outgoing);
+  });
   if (upgrade !== undefined)
     server.on('upgrade', (incoming, socket, head) => {
       upgraded.add(socket);
@@ -86,68 +129,54 @@ function bind(server: Server, host: string, port: number): Promise<void> {
   });
 }
 
-async function serve(app: App, incoming: IncomingMessage, outgoing: NodeResponse): Promise<void> {
-  const gone = new AbortController();
-  outgoing.once('close', () => gone.abort(new Error('the client went away')));
+interface Serving extends ListenOptions {
+  readonly limits: ListenLimits;
+  readonly bodies: BodyBudget;
+  readonly connections: Connections;
+}
+
+async function serve(serving: Serving, incoming: IncomingMessage, outgoing: NodeResponse): Promise<void> {
+  const { app, bodies, clock, connections, limits } = serving;
+  const { socket } = incoming;
+  using entered = connections.enter(outgoing, socket);
+  using share = bodies.share();
+  const { signal } = entered;
+  const options = { headOnly: incoming.method === 'HEAD', clock, stalledMs: limits.stalledMs, signal };
   try {
-    await write(await app(requestOf(incoming, gone.signal)), outgoing, incoming.method === 'HEAD');
+    const tooMany = connections.underWay(socket) > limits.pipelined;
+    const response = tooMany ? tooManyAtOnce(limits) : await app(requestOf(incoming, signal, share));
+    await writeResponse(response, outgoing, options);
   } catch {
     // The app answers its own failures; what reaches here is a connection that broke.
     outgoing.destroy();
   }
 }
 
-async function write(response: ServerResponse, outgoing: NodeResponse, headOnly: boolean): Promise<void> {
-  const { status, headers, body } = response;
-  if (body instanceof Uint8Array) {
-    outgoing.writeHead(status, { ...asNode(headers), ...(status === 304 ? {} : { 'content-length': body.length }) });
-    outgoing.end(headOnly ? undefined : body);
-    return;
-  }
-  outgoing.writeHead(status, asNode(headers));
-  outgoing.flushHeaders();
-  if (!headOnly) {
-    for await (const piece of body) {
-      if (outgoing.destroyed) break;
-      if (!outgoing.write(piece)) await drained(outgoing);
-    }
-  }
-  outgoing.end();
+function tooManyAtOnce({ pipelined }: ListenLimits): ServerResponse {
+  const why = `more than ${pipelined} requests are under way on this connection`;
+  return failure(new ApiError('TooManyRequests', `Too many requests: ${why}`, { details: { retryAfterSeconds: 1 } }));
 }
 
-function asNode(headers: ServerResponse['headers']): Record<string, string | string[]> {
-  return Object.fromEntries(
-    Object.entries(headers).map(([name, value]) => [
-      name,
-      typeof value === 'string' ? onWire(value) : value.map(onWire),
-    ]),
-  );
-}
-
-/** UTF-8 as the bytes that a header carries. */
-const onWire = (text: string): string => Buffer.from(text, 'utf8').toString('latin1');
-
-function drained(outgoing: NodeResponse): Promise<void> {
-  return new Promise((resolve) => {
-    const done = () => {
-      outgoing.removeListener('drain', done);
-      outgoing.removeListener('close', done);
-      resolve();
-    };
-    outgoing.once('drain', done);
-    outgoing.once('close', done);
-    if (outgoing.destroyed) done();
-  });
+/** Tells a client that asked first that its body is wanted. Where other answers go before, this must not come in between them, nor after the head of its own. */
+function inviteBody(outgoing: NodeResponse): void {
+  const invite = () => {
+    if (!outgoing.headersSent) outgoing.writeContinue();
+  };
+  if (outgoing.socket === null) outgoing.once('socket', invite);
+  else invite();
 }
 
 function takeUpgrade(upgrade: Upgrader, incoming: IncomingMessage, socket: Duplex, head: Buffer): void {
   const gone = new AbortController();
   socket.on('error', () => socket.destroy());
   socket.once('close', () => gone.abort(new Error('the client went away')));
-  upgrade(requestOf(incoming, gone.signal), incoming, socket, head);
+  upgrade(requestOf(incoming, gone.signal, NO_SHARE), incoming, socket, head);
 }
 
-function requestOf(incoming: IncomingMessage, signal: AbortSignal): ServerRequest {
+/** A handshake has no body. */
+const NO_SHARE = new BodyBudget(0).share();
+
+function requestOf(incoming: IncomingMessage, signal: AbortSignal, share: BodyShare): ServerRequest {
   const url = incoming.url ?? '/';
   const mark = url.indexOf('?');
   const repeated = repeatedHeaders(incoming);
@@ -157,7 +186,7 @@ function requestOf(incoming: IncomingMessage, signal: AbortSignal): ServerReques
     query: new URLSearchParams(mark < 0 ? '' : url.slice(mark + 1)),
     headers: flatHeaders(incoming),
     ...(repeated === undefined ? {} : { repeated }),
-    body: (maxBytes) => readBody(incoming, maxBytes, signal),
+    body: (maxBytes) => readBody(incoming, maxBytes, share, signal),
     signal,
     credential: credentialOf(incoming),
   };
@@ -201,34 +230,3 @@ function subjectSerial(subject: object): unknown {
 const all = (value: unknown): string[] =>
   Array.isArray(value) ? value.map(String) : value === undefined ? [] : [String(value)];
 const first = (value: unknown): string => all(value)[0] ?? '';
-
-/** How much of a body that is too large is read and thrown away, so that the answer still reaches who sends it. */
-const DISCARD_BYTES = 64 << 20;
-
-async function readBody(incoming: IncomingMessage, maxBytes: number, signal: AbortSignal): Promise<Uint8Array> {
-  const declared = Number(incoming.headers['content-length'] ?? 0);
-  if (declared > maxBytes) return discard(incoming, maxBytes);
-  const pieces: Buffer[] = [];
-  let bytes = 0;
-  const stop = () => incoming.destroy();
-  signal.addEventListener('abort', stop, { once: true });
-  try {
-    for await (const piece of incoming.iterator({ destroyOnReturn: false })) {
-      bytes += (piece as Buffer).length;
-      if (bytes > maxBytes) return discard(incoming, maxBytes);
-      pieces.push(piece as Buffer);
-    }
-  } finally {
-    signal.removeEventListener('abort', stop);
-  }
-  return pieces.length === 1 ? (pieces[0] as Buffer) : Buffer.concat(pieces);
-}
-
-function discard(incoming: IncomingMessage, maxBytes: number): never {
-  let left = DISCARD_BYTES;
-  incoming.on('data', (piece: Buffer) => {
-    left -= piece.length;
-    if (left < 0) incoming.destroy();
-  });
-  throw tooLarge(maxBytes);
-}

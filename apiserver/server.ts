@@ -12,6 +12,7 @@ import { createBearerTokens } from './auth/bearer-tokens.ts';
 import { controllerIdentity, type Identity, OPERATOR } from './auth/identity.ts';
 import { ISSUER, ServiceAccountTokens } from './auth/service-account-tokens.ts';
 import { ObjectCodec } from './cache/object-codec.ts';
+import type { RingLimits } from './cache/resource-cache.ts';
 import { ListSnapshots } from './cache/snapshots.ts';
 import { WatchCache } from './cache/watch-cache.ts';
 import { ApiClient } from './client/client.ts';
@@ -54,6 +55,8 @@ export interface ApiServerOptions {
   readonly random: () => number;
   readonly log: Logger;
   readonly audit?: AuditSink;
+  /** How much history of a resource is kept for watches; by default 20,000 events and 32 MiB. */
+  readonly ring?: RingLimits;
   readonly platform: { readonly platform: string; readonly runtime: string };
 }
 
@@ -77,7 +80,7 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
   const builtIn = options.kinds ?? BUILT_IN_KINDS;
   const sealer = new Sealer(options.sealingKeys);
   const resources = new Set(builtIn.filter((kind) => kind.sealed).map(resourceId));
-  const cache = new WatchCache(store, undefined, new ObjectCodec({ sealer, resources }));
+  const cache = new WatchCache(store, options.ring, new ObjectCodec({ sealer, resources }));
   const definitions = definitionKind(builtIn);
   const registry = new Registry(
     builtIn.map((kind) => (resourceId(kind) === resourceId(definitions) ? definitions : kind)),

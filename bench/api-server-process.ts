@@ -24,6 +24,13 @@ await using server = await startApiServer({
   platform: { platform: 'linux/amd64', runtime: process.version },
 });
 const tls = { ...(await pki.serverLeaf()), ca: pki.caCert };
-await using listener = await listen({ host: '127.0.0.1', port: 0, tls, app: server.app, upgrade: server.upgrade });
+await using listener = await listen({
+  host: '127.0.0.1',
+  port: 0,
+  tls,
+  app: server.app,
+  upgrade: server.upgrade,
+  clock,
+});
 process.stdout.write(`${JSON.stringify({ port: listener.port, token, ca: pki.caCert })}\n`);
 for await (const _ of process.stdin);

@@ -64,7 +64,7 @@ export async function startServer(deps: ServerDeps, held: AsyncDisposableStack):
     );
     const tls = async () => ({ ...(await pki.serverLeaf()), ca: pki.caCert });
     const { app, upgrade } = server;
-    const listener = held.use(await listen({ host: LOOPBACK, port: deps.port, tls: await tls(), app, upgrade }));
+    const listener = held.use(await listen({ host: LOOPBACK, port: deps.port, tls: await tls(), app, upgrade, clock }));
     keepRenewing(async () => listener.renew(await tls()), deps, held);
     const url = `https://${LOOPBACK}:${listener.port}`;
     writeAdminKubeconfig(home.kubeconfig, { server: url, caCert: pki.caCert, token });

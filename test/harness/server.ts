@@ -1,8 +1,9 @@
 import type { AuditSink } from '../../apiserver/admit-request.ts';
 import { tokenHash } from '../../apiserver/auth/bearer-tokens.ts';
 import { type Identity, OPERATOR } from '../../apiserver/auth/identity.ts';
+import type { RingLimits } from '../../apiserver/cache/resource-cache.ts';
 import { ApiClient } from '../../apiserver/client/client.ts';
-import { type Listener, listen } from '../../apiserver/listen.ts';
+import { type Listener, type ListenLimits, listen } from '../../apiserver/listen.ts';
 import { openPki } from '../../apiserver/pki/pki-files.ts';
 import { type ApiServer, startApiServer } from '../../apiserver/server.ts';
 import { MemoryStore } from '../../apiserver/store/memory/store.ts';
@@ -38,6 +39,7 @@ export async function startTestServer(
     readonly audit?: AuditSink;
     readonly serviceAccountKey?: string;
     readonly ids?: Ids;
+    readonly ring?: RingLimits;
   } = {},
 ): Promise<TestServer> {
   const store = options.store ?? (await MemoryStore.open({ ids: systemIds }));
@@ -52,6 +54,7 @@ export async function startTestServer(
     log: options.log ?? silentLogger,
     ...(options.serviceAccountKey === undefined ? {} : { serviceAccountKey: options.serviceAccountKey }),
     ...(options.audit === undefined ? {} : { audit: options.audit }),
+    ...(options.ring === undefined ? {} : { ring: options.ring }),
     platform: { platform: 'linux/amd64', runtime: 'test' },
   });
   for (const kind of options.kinds ?? []) server.registry.add(kind);
@@ -75,7 +78,11 @@ export interface ListeningServer extends AsyncDisposable {
 }
 
 /** A test server on a free loopback port, with TLS of its own. `folder` holds its keys. */
-export async function listenTestServer(test: TestServer, folder: string): Promise<ListeningServer> {
+export async function listenTestServer(
+  test: TestServer,
+  folder: string,
+  limits: Partial<ListenLimits> = {},
+): Promise<ListeningServer> {
   const pki = await openPki(folder, ['127.0.0.1', 'localhost'], systemClock, systemIds);
   const leaf = await pki.serverLeaf();
   const tls = { ...leaf, ca: pki.caCert };
@@ -85,6 +92,8 @@ export async function listenTestServer(test: TestServer, folder: string): Promis
     tls,
     app: test.server.app,
     upgrade: test.server.upgrade,
+    clock: systemClock,
+    limits,
   });
   return {
     listener,
