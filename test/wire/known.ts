@@ -6,5 +6,8 @@ export const KNOWN: Readonly<Record<string, Readonly<Record<string, string>>>> =
     'verb-unknown': 'a method that is none of HTTP ends in a 400 of the parser of HTTP',
   },
   options: {},
-  builtins: {},
+  builtins: {
+    'crd-life':
+      'a definition is Established in the write that makes it; on the recorded server a second write says so, which is a version more',
+  },
 };
