@@ -11,13 +11,15 @@ import {
 } from './yaml-nodes.ts';
 import { isUnsigned, resolveScalar, type Scalar } from './yaml-scalar.ts';
 
+/** How many repeated keys are told of. */
+const MAX_REPEATED = 1000;
 /** What one document may stand for once its aliases are written out, in characters and values. */
 const MAX_EXPANDED = 3 << 20;
 
 export interface YamlDocument {
   /** Plain objects, arrays, strings, numbers, booleans, null, and BigInt for integers a number cannot hold. No two are the same object. */
   readonly value: unknown;
-  /** Keys that were there already when they were met, in that order. */
+  /** Keys that were there already when they were met, in that order; the first thousand. */
   readonly repeated: readonly RepeatedKey[];
 }
 
@@ -111,7 +113,7 @@ class Writer {
   #field(keyNode: YamlNode, node: YamlNode, { object, merged }: Fields, depth: number, merging: boolean): void {
     const { name, key } = this.#key(keyNode);
     const value = this.#value(node, depth + 1);
-    if (Object.hasOwn(object, name)) {
+    if (this.#repeated.length < MAX_REPEATED && Object.hasOwn(object, name)) {
       const isMerged = merging || merged.has(name);
       this.#repeated.push({ key, line: keyNode.line, valueLine: node.line, merged: isMerged });
     }

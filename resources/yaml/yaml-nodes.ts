@@ -125,7 +125,7 @@ class NodeReader {
   #scalar(event: ScalarEvent): ScalarNode {
     const line = this.#lineOf(event, headOf(event));
     this.#end = Math.max(this.#end, event.valueEnd, event.tagEnd, event.anchorEnd);
-    const tag = this.#tagOf(event);
+    const tag = event.tagStart < 0 ? '' : this.#tagOf(event);
     const plain = tag === '!' || (tag === '' && event.style === SCALAR_STYLE.PLAIN);
     const node: ScalarNode = { kind: 'scalar', line, text: getScalarValue(this.#text, event), tag, plain };
     this.#name(event, node);
@@ -183,16 +183,17 @@ class NodeReader {
   }
 
   #tagOf(event: NodeEvent): string {
-    if (event.tagStart < 0) return '';
     const raw = this.#text.slice(event.tagStart, event.tagEnd);
     if (raw.startsWith('!<')) return raw.slice(2, -1);
     const handle = raw.slice(0, raw.indexOf('!', 1) + 1) || '!';
     return (this.#prefixes.get(handle) ?? handle) + raw.slice(handle.length);
   }
 
-  #lineOf(event: NodeEvent, start: number): number {
-    const known = [event.anchorStart, event.tagStart, start].filter((offset) => offset >= 0);
-    return this.#lines.lineAt(known.length === 0 ? this.#end : Math.min(...known));
+  #lineOf({ anchorStart, tagStart }: NodeEvent, start: number): number {
+    let from = start;
+    if (tagStart >= 0 && (from < 0 || tagStart < from)) from = tagStart;
+    if (anchorStart >= 0 && (from < 0 || anchorStart < from)) from = anchorStart;
+    return this.#lines.lineAt(from < 0 ? this.#end : from);
   }
 }
 
@@ -205,22 +206,26 @@ function headOf({ style, valueStart }: ScalarEvent): number {
   return isBlock ? valueStart - 1 : valueStart;
 }
 
-/** The line an offset of a text is on. */
+/** The line an offset of a text is on. Offsets are asked for in almost rising order, so it goes on from the last one. */
 class LineIndex {
-  readonly #starts = [0];
+  readonly #text: string;
+  #offset = 0;
+  #line = 1;
 
   constructor(text: string) {
-    for (const found of text.matchAll(/\r\n?|\n/g)) this.#starts.push(found.index + found[0].length);
+    this.#text = text;
   }
 
   lineAt(offset: number): number {
-    let low = 0;
-    let high = this.#starts.length;
-    while (high - low > 1) {
-      const middle = (low + high) >>> 1;
-      if ((this.#starts[middle] ?? 0) <= offset) low = middle;
-      else high = middle;
-    }
-    return low + 1;
+    const step = offset < this.#offset ? -1 : 1;
+    const [from, to] = step > 0 ? [this.#offset, offset] : [offset, this.#offset];
+    for (let at = from; at < to; at++) if (this.#endsLine(at)) this.#line += step;
+    this.#offset = offset;
+    return this.#line;
+  }
+
+  #endsLine(at: number): boolean {
+    const code = this.#text.charCodeAt(at);
+    return code === 10 || (code === 13 && this.#text.charCodeAt(at + 1) !== 10);
   }
 }

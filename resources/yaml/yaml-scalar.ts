@@ -63,9 +63,13 @@ const HINT = /^[-+.~0-9yYnNtTfFoO]/;
 const POINT_FIRST = /^\.\d(?:_?\d)*(?:[eE][-+]?\d(?:_?\d)*)?$/;
 const FLOAT = /^[-+]?(?:\.\d+|\d+(?:\.\d*)?)(?:[eE][-+]?\d+)?$/;
 
+/** Nearly all numbers that are written. */
+const SMALL = /^(?:0|[1-9]\d{0,14})$/;
+
 function byLooks(text: string): Scalar {
   const asText: Scalar = { type: 'str', value: text };
   if (text !== '' && !HINT.test(text)) return asText;
+  if (SMALL.test(text)) return { type: 'int', value: Number(text) };
   const word = WORDS.get(text);
   if (word !== undefined) return word;
   if (text.startsWith('.')) return (POINT_FIRST.test(text) ? float(text) : undefined) ?? asText;

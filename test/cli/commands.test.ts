@@ -140,11 +140,11 @@ describe('the CLI', () => {
 
   describe('apply', () => {
     it('creates, changes, and leaves alone what is as it should be', async () => {
-      const apply = (spec: string) => folder.run(['apply', '-f', '-'], { stdin: manifest('n', spec) });
-      assert.equal((await apply('{a: 1, b: 2}')).stdout, 'vm.coppice.dev/n created\n');
-      assert.equal((await apply('{a: 1, b: 2}')).stdout, 'vm.coppice.dev/n unchanged\n');
-      assert.equal((await apply('{a: 3}')).stdout, 'vm.coppice.dev/n configured\n');
-      assert.deepEqual(api.get('vms', 'n', 'demo')?.spec, { a: 3 });
+      const apply = (spec: string) => folder.run(['apply', '-f', '-'], { stdin: manifest('new', spec) });
+      assert.equal((await apply('{a: 1, b: 2}')).stdout, 'vm.coppice.dev/new created\n');
+      assert.equal((await apply('{a: 1, b: 2}')).stdout, 'vm.coppice.dev/new unchanged\n');
+      assert.equal((await apply('{a: 3}')).stdout, 'vm.coppice.dev/new configured\n');
+      assert.deepEqual(api.get('vms', 'new', 'demo')?.spec, { a: 3 });
       const patch = api.requests.findLast((request) => request.method === 'PATCH');
       assert.match(patch?.url ?? '', /fieldManager=coppice&fieldValidation=Strict$/);
     });
@@ -208,7 +208,7 @@ describe('the CLI', () => {
 
     it('tries again when somebody else wrote in between', async () => {
       let races = 2;
-      api.put('vms', aVM('n'));
+      api.put('vms', aVM('new'));
       api.intercept = ({ method }) =>
         method === 'PATCH' && races-- > 0
           ? {
@@ -216,7 +216,7 @@ describe('the CLI', () => {
               body: { kind: 'Status', status: 'Failure', reason: 'Conflict', code: 409, message: 'modified' },
             }
           : undefined;
-      const { code } = await folder.run(['apply', '-f', '-'], { stdin: manifest('n', '{a: 1}') });
+      const { code } = await folder.run(['apply', '-f', '-'], { stdin: manifest('new', '{a: 1}') });
       assert.equal(code, 0);
       assert.equal(races, -1);
     });

@@ -102,7 +102,7 @@ describe('the CLI and the real server', () => {
   it('say that a VM without a host cannot run a command, with exit code 125', async () => {
     await folder.run(['apply', '-f', '-'], {
       stdin:
-        'apiVersion: coppice.dev/v1\nkind: VM\nmetadata: {name: off}\nspec: {image: tiny-linux, power: Stopped, size: small}\n',
+        'apiVersion: coppice.dev/v1\nkind: VM\nmetadata: {name: "off"}\nspec: {image: tiny-linux, power: Stopped, size: small}\n',
     });
     assert.equal((await folder.run(['exec', 'off', '--', 'true'])).code, 125);
     const logs = await folder.run(['logs', 'off']);

@@ -9,6 +9,7 @@ import { parseYaml } from '../../apiserver/requests/yaml.ts';
 import { MemoryStore } from '../../apiserver/store/memory/store.ts';
 import { systemIds } from '../../resources/ambient/system-ids.ts';
 import type { ResourceRef } from '../../resources/meta/define-kind.ts';
+import { parseJson } from '../../resources/meta/json.ts';
 import {
   type ListeningServer,
   listenTestServer,
@@ -16,6 +17,7 @@ import {
   startTestServer,
   type TestServer,
 } from '../harness/server.ts';
+import { READ, REFUSED } from '../resources/yaml/kubectl-table.ts';
 import { kubectlPath } from './find-kubectl.ts';
 import { replay } from './transcript.ts';
 
@@ -130,26 +132,32 @@ describe('kubectl transcripts', function () {
     );
   });
 
-  it('kubectl reads YAML 1.1, and the server YAML 1.2: they differ as the README says', async () => {
-    const file = join(folder, 'differences.yaml');
-    const spec =
-      '{a: [yes, off, y], b: 010, c: 0o17, d: 0b11, e: 1_000, f: {<<: &x {z: 1}}, g: 12:30, h: 2026-01-02, h: 1}';
-    const text = `apiVersion: demo.example.com/v1\nkind: Widget\nmetadata: {name: a}\nspec: ${spec}\n`;
-    writeFileSync(file, text);
-    const read = JSON.parse(await run('label', '--local', '-f', file, 'q=r', '-o', 'json')) as { spec: object };
-    assert.deepEqual(read.spec, { a: [true, false, true], b: 8, c: 15, d: 3, e: 1000, f: { z: 1 }, g: '12:30', h: 1 });
-    const { value, duplicates } = parseYaml(text);
-    const ours = {
-      a: ['yes', 'off', 'y'],
-      b: 10,
-      c: 15,
-      d: '0b11',
-      e: '1_000',
-      f: { '<<': { z: 1 } },
-      g: '12:30',
-      h: 1,
-    };
-    assert.deepEqual([(value as { spec: object }).spec, duplicates], [ours, ['spec.h']]);
+  /** The spec that kubectl reads from the lines of a YAML document, or undefined where it refuses them. */
+  const specBy = async (name: string, lines: readonly string[]): Promise<Record<string, unknown> | undefined> => {
+    const file = join(folder, `${name}.yaml`);
+    const spec = lines.map((line) => `  ${line}\n`).join('');
+    writeFileSync(file, `apiVersion: demo.example.com/v1\nkind: Widget\nmetadata: {name: a}\nspec:\n${spec}`);
+    const told = await run('label', '--local', '-f', file, 'q=r', '-o', 'json');
+    if (!told.startsWith('{')) return undefined;
+    const { value } = parseJson(told) as { value: { spec: Record<string, unknown> } };
+    return value.spec;
+  };
+
+  it('kubectl reads every YAML document of the table as the table has it, and as the server does', async () => {
+    // A document that begins with a directive or a marker cannot stand inside another.
+    const inner = READ.filter(([yaml]) => !/^(?:%|---)/.test(yaml));
+    assert.ok(inner.length > 60);
+    const lines = inner.flatMap(([yaml], i) => [`k${i}:`, ...yaml.split('\n').map((line) => `  ${line}`)]);
+    const theirs = await specBy('read', lines);
+    inner.forEach(([yaml, json], i) => {
+      assert.deepEqual(theirs?.[`k${i}`], parseJson(json).value, yaml);
+      assert.deepEqual(parseYaml(yaml).value, parseJson(json).value, yaml);
+    });
+  });
+
+  it('kubectl refuses every YAML document that the table has as refused', async () => {
+    for (const [i, yaml] of REFUSED.entries())
+      assert.equal(await specBy(`refused-${i}`, yaml.split('\n')), undefined, yaml);
   });
 
   for (const [scenario, known] of Object.entries(KNOWN)) {

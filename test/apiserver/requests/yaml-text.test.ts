@@ -62,11 +62,12 @@ describe('YAML that is answered', () => {
     assert.equal(yamlText(value), `${lines.join('\n')}\n`);
   });
 
-  it('says the same to readers of YAML 1.2 and 1.1', () => {
+  it('says the same to readers of YAML 1.2, of YAML 1.1 and to kubectl', () => {
     fc.assert(
       fc.property(json, (value) => {
         const written = yamlText(value);
         assert.deepEqual(parseYaml(written).value, value);
+        assert.deepEqual(load(written), value);
         assert.deepEqual(load(written, { schema: YAML11_SCHEMA }), value);
       }),
     );

@@ -3,6 +3,7 @@ import { send } from '../../harness/raw.ts';
 import { WIDGETS, WidgetServer } from './widget-server.ts';
 
 const YAML = 'application/yaml';
+const SIZED_TWICE = '"spec": {"size": "small", "size": "large"}';
 const widget = (rest: string) => `apiVersion: demo.example.com/v1\nkind: Widget\nmetadata: {name: w}\n${rest}`;
 
 describe('requests with a YAML body', () => {
@@ -39,6 +40,43 @@ describe('requests with a YAML body', () => {
       '299 - "line 4: key \\"size\\" already set in map"',
       '299 - "unknown field \\"spec.bogus\\""',
     ]);
+  });
+
+  it('apply what merge keys bring, and are told of what is there already', async () => {
+    await using server = await WidgetServer.start();
+    const parts = 'spec:\n  size: small\n  parts:\n  - &p {name: seat, count: 2}\n  - <<: *p\n    name: horn\n';
+    const apply = (query: string, body = widget(parts)) =>
+      server.send('PATCH', `${WIDGETS}/w?fieldManager=m${query}`, body, 'application/apply-patch+yaml');
+    const strict = await apply('&fieldValidation=Strict');
+    const errors = 'yaml: unmarshal errors:\n  line 9: key "name" already set in map';
+    assert.deepEqual(
+      [strict.status, strict.body.message],
+      [400, `error strict decoding YAML: error converting YAML to JSON: ${errors}`],
+    );
+    assert.equal((await server.send('GET', `${WIDGETS}/w`)).status, 404);
+    const warned = await apply('');
+    assert.deepEqual(warned.headers.warning, ['299 - "line 9: key \\"name\\" already set in map"']);
+    assert.deepEqual(warned.body.spec?.parts, [
+      { name: 'seat', count: 2 },
+      { name: 'horn', count: 2 },
+    ]);
+    assert.equal((await apply('&fieldValidation=Ignore')).headers.warning, undefined);
+    const json = `{"apiVersion": "demo.example.com/v1", "kind": "Widget", "metadata": {"name": "w"}, ${SIZED_TWICE}}`;
+    const twice = await apply('&force=true', json);
+    assert.deepEqual(
+      [twice.body.spec?.size, twice.headers.warning],
+      ['large', ['299 - "line 1: key \\"size\\" already set in map"']],
+    );
+  });
+
+  it('have no boolean for a name', async () => {
+    await using server = await WidgetServer.start();
+    for (const name of ['y', 'off', 'N', 'Yes', 'true']) {
+      const { status } = await server.send('POST', WIDGETS, widget('').replace('{name: w}', `{name: ${name}}`), YAML);
+      assert.equal(status, 400, name);
+    }
+    const quoted = widget('spec: {size: small}').replace('{name: w}', '{name: "y"}');
+    assert.equal((await server.send('POST', WIDGETS, quoted, YAML)).status, 201);
   });
 
   it('that say nothing or nonsense are 400; other types are 415 and name what is read', async () => {

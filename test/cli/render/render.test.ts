@@ -6,6 +6,7 @@ import { renderJson } from '../../../cli/render/json.ts';
 import { cellsOf, headersOf, tableOf } from '../../../cli/render/server-table.ts';
 import { alignColumns, lineOf, oneLine, renderTable } from '../../../cli/render/table.ts';
 import { renderYaml } from '../../../cli/render/yaml.ts';
+import { readYaml } from '../../../resources/yaml/read-yaml.ts';
 
 describe('a table', () => {
   it('lines up columns three spaces apart and ends no line with a space', () => {
@@ -79,6 +80,16 @@ describe('YAML and JSON output', () => {
         const plain = JSON.parse(JSON.stringify({ any }));
         assert.deepEqual(JSON.parse(renderJson(plain)), plain);
         assert.deepEqual(load(renderYaml(plain)), plain);
+      }),
+    );
+  });
+
+  it('quotes text that kubectl would take for something else', () => {
+    const digits = fc.string({ unit: fc.constantFrom(...'0123_+-.xXoObBeEyn~='), maxLength: 6 });
+    fc.assert(
+      fc.property(fc.oneof(digits, fc.constantFrom('0X1F', '0b-1', '0O17', '.1_5', '08', 'off')), (text) => {
+        const [document] = readYaml(renderYaml({ [text]: text }));
+        assert.deepEqual(document?.value, { [text]: text });
       }),
     );
   });
