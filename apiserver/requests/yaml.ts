@@ -26,14 +26,14 @@ export class YamlError extends Error {
  * given more than once are reported, the last one counting. Throws YamlError, also for what would blow up when its aliases are written out.
  */
 export function parseYaml(text: string): ParsedJson {
-  const repeated = new WeakMap<object, string[]>();
+  const repeated = new WeakMap<object, Set<string>>();
   const value = loaded(text, repeated);
   const survey = new Survey(repeated);
   survey.visit(value, '', 0);
   return { value, duplicates: [...survey.duplicates] };
 }
 
-function loaded(text: string, repeated: WeakMap<object, string[]>): unknown {
+function loaded(text: string, repeated: WeakMap<object, Set<string>>): unknown {
   try {
     return load(text, { schema: schemaNoting(repeated), maxAliases: MAX_ALIASES, maxDepth: MAX_DEPTH });
   } catch (error) {
@@ -45,7 +45,7 @@ function loaded(text: string, repeated: WeakMap<object, string[]>): unknown {
   }
 }
 
-function schemaNoting(repeated: WeakMap<object, string[]>) {
+function schemaNoting(repeated: WeakMap<object, Set<string>>) {
   const map = defineMappingTag<Record<string, unknown>>(mapTag.tagName, {
     create: () => ({}),
     // Never says that a key is there already: that is noted, not refused.
@@ -53,7 +53,7 @@ function schemaNoting(repeated: WeakMap<object, string[]>) {
     addPair(fields, key, value) {
       if (typeof key === 'object' && key !== null) return 'a key must be text, a number or a boolean';
       const name = String(key);
-      if (Object.hasOwn(fields, name)) repeated.set(fields, [...(repeated.get(fields) ?? []), name]);
+      if (Object.hasOwn(fields, name)) repeated.set(fields, (repeated.get(fields) ?? new Set()).add(name));
       setOwn(fields, name, value);
       return '';
     },
@@ -84,10 +84,10 @@ const INTEGER = defineScalarTag<number | bigint>(intCoreTag.tagName, {
 /** Goes over a document as if its aliases were written out, until that is too much. */
 class Survey {
   readonly duplicates = new Set<string>();
-  readonly #repeated: WeakMap<object, string[]>;
+  readonly #repeated: WeakMap<object, Set<string>>;
   #size = 0;
 
-  constructor(repeated: WeakMap<object, string[]>) {
+  constructor(repeated: WeakMap<object, Set<string>>) {
     this.#repeated = repeated;
   }
 
