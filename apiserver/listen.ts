@@ -7,6 +7,7 @@ import type { Clock } from '../resources/ambient/clock.ts';
 import { ApiError } from '../resources/meta/api-error.ts';
 import { BodyBudget, type BodyShare, readBody } from './body-budget.ts';
 import { Connections } from './connections.ts';
+import { endSocket } from './end-socket.ts';
 import { failure } from './requests/respond.ts';
 import type { App, Credential, ServerRequest, ServerResponse } from './requests/server-request.ts';
 import { writeResponse } from './write-response.ts';
@@ -98,7 +99,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
     });
   // A client that breaks off its handshake is no event for us.
   server.on('tlsClientError', () => {});
-  server.on('clientError', refuseMalformed);
+  server.on('clientError', malformedRefuser(options.clock));
   await bind(server, host, port);
   return {
     port: (server.address() as AddressInfo).port,
@@ -113,11 +114,22 @@ export async function listen(options: ListenOptions): Promise<Listener> {
 }
 
 /** What is no HTTP is told so, where anybody still listens. */
-function refuseMalformed(error: NodeJS.ErrnoException, socket: Duplex): void {
-  if (!socket.writable || error.code === 'ECONNRESET') return void socket.destroy();
-  const status = error.code === 'HPE_HEADER_OVERFLOW' ? '431 Request Header Fields Too Large' : '400 Bad Request';
-  socket.end(`HTTP/1.1 ${status}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`);
+function malformedRefuser(clock: Clock): (error: NodeJS.ErrnoException, socket: Duplex) => void {
+  const refused = new WeakSet<Duplex>();
+  return (error, socket) => {
+    // What comes after is no HTTP either, and is read to nowhere.
+    if (refused.has(socket) && error.code?.startsWith('HPE_')) return;
+    if (!socket.writable || error.code === 'ECONNRESET') return void socket.destroy();
+    refused.add(socket);
+    const status = STATUS_OF[error.code ?? ''] ?? '400 Bad Request';
+    endSocket(socket, `HTTP/1.1 ${status}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`, clock);
+  };
 }
+
+const STATUS_OF: Readonly<Record<string, string>> = {
+  HPE_HEADER_OVERFLOW: '431 Request Header Fields Too Large',
+  ERR_HTTP_REQUEST_TIMEOUT: '408 Request Timeout',
+};
 
 function bind(server: Server, host: string, port: number): Promise<void> {
   return new Promise((resolve, reject) => {

@@ -1,6 +1,7 @@
 import { STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { type WebSocket, WebSocketServer } from 'ws';
+import type { Clock } from '../../resources/ambient/clock.ts';
 import { ApiError } from '../../resources/meta/api-error.ts';
 import { resourceId } from '../../resources/meta/resource-id.ts';
 import { CHANNEL_PROTOCOL, MAX_MESSAGE_BYTES } from '../../resources/streams/channel-frames.ts';
@@ -10,6 +11,7 @@ import { askOf } from '../app.ts';
 import { authorize, authorizeObject } from '../auth/authorize.ts';
 import { authorizeHost } from '../auth/authorize-host.ts';
 import { noSuchResource } from '../documents.ts';
+import { endSocket } from '../end-socket.ts';
 import type { Upgrader } from '../listen.ts';
 import { parseRoute } from '../requests/route.ts';
 import type { ServerRequest, ServerResponse } from '../requests/server-request.ts';
@@ -42,7 +44,7 @@ export function createUpgrader(deps: UpgradeDeps): Upgrader {
       return { status: 101, headers: {}, body: NO_BODY };
     };
     const finish = (response: ServerResponse) => {
-      if (accepted === undefined) return refuse(socket, response);
+      if (accepted === undefined) return refuse(socket, response, deps.clock);
       const { protocol, take, abandon } = accepted;
       let taken = false;
       const server = new WebSocketServer({
@@ -124,7 +126,7 @@ function offer({ request }: VerbContext, wanted: string): string {
   );
 }
 
-function refuse(socket: Duplex, { status, headers, body }: ServerResponse): void {
+function refuse(socket: Duplex, { status, headers, body }: ServerResponse, clock: Clock): void {
   const bytes = body instanceof Uint8Array ? body : NO_BODY;
   const lines = [
     `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? 'Error'}`,
@@ -132,5 +134,5 @@ function refuse(socket: Duplex, { status, headers, body }: ServerResponse): void
     `content-length: ${bytes.length}`,
     'connection: close',
   ];
-  socket.end(Buffer.concat([Buffer.from(`${lines.join('\r\n')}\r\n\r\n`), bytes]));
+  endSocket(socket, Buffer.concat([Buffer.from(`${lines.join('\r\n')}\r\n\r\n`), bytes]), clock);
 }

@@ -50,6 +50,12 @@ class Sender implements Outcome {
     this.context = context;
   }
 
+  readonly #session: { latest?: Buffer } = {};
+
+  open(): Promise<TlsLine> {
+    return TlsLine.open(this.port, this.context, this.#session);
+  }
+
   count(status: string): void {
     this.statuses.set(status, (this.statuses.get(status) ?? 0) + 1);
   }
@@ -97,7 +103,7 @@ class Worker implements Disposable {
 
   async #sendIn(request: FuzzRequest): Promise<void> {
     if (request.manner === 'whole') return this.#whole(request);
-    using line = await TlsLine.open(this.#sender.port, this.#sender.context);
+    using line = await this.#sender.open();
     if (request.manner === 'dropped') {
       line.write(request.bytes);
       // Now and then the server has begun on it already.
@@ -118,7 +124,7 @@ class Worker implements Disposable {
   async #whole(request: FuzzRequest): Promise<void> {
     if (this.#kept?.usable !== true) {
       this.#kept?.[Symbol.dispose]();
-      this.#kept = await TlsLine.open(this.#sender.port, this.#sender.context);
+      this.#kept = await this.#sender.open();
     }
     this.#kept.write(request.bytes);
     const [asked] = request.asked;
