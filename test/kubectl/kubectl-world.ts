@@ -105,7 +105,10 @@ export class KubectlSession {
   /** As `prints`, with another exit code. */
   async exits(wanted: number, script: string, ...lines: readonly string[]): Promise<void> {
     const { code, stdout, stderr } = await this.#run(script);
-    const printed = sortCauses([...normalise(stdout).map(leadingAge), ...normalise(stderr).map((line) => `! ${line}`)]);
+    const printed = sortCauses([
+      ...normalise(stdout.replace(COLOURS, '')).map(leadingAge),
+      ...normalise(stderr).map((line) => `! ${line}`),
+    ]);
     assert.deepEqual({ script, code, printed }, { script, code: wanted, printed: lines });
   }
 
@@ -121,6 +124,10 @@ export class KubectlSession {
     return runScript(PRELUDE + script, { cwd: this.#cwd, env: this.#env, signal });
   }
 }
+
+/** Older versions colour a few lines even where no terminal reads them. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: it is what these codes begin with
+const COLOURS = /\x1b\[[0-9;]*m/g;
 
 /** Tables of events begin with an age. */
 function leadingAge(line: string): string {

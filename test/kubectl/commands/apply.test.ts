@@ -126,6 +126,11 @@ describeCommands('kubectl, to apply', {
       'widget.demo.example.com/w1 pruned',
     );
     await k.prints('kubectl get wg,cm -o name', 'configmap/p1');
+    const other = apply.replace('set1', 'configmap/set2');
+    await k.file('widget.yaml', SIMPLE);
+    await k.prints(`${other} widget.yaml`, 'widget.demo.example.com/w1 created');
+    await k.file('widget.yaml', SIMPLE.replace('w1', 'w2'));
+    await k.prints(`${other} widget.yaml`, 'widget.demo.example.com/w2 created', 'widget.demo.example.com/w1 pruned');
   },
 
   'apply --prune -l: what is labelled and no longer said is pruned, of the kinds that are allowed': async (k) => {
