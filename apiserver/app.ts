@@ -6,13 +6,14 @@ import { type AdmitDeps, admitRequest } from './admit-request.ts';
 import { DOCUMENTS } from './auth/authorization-table.ts';
 import { type Ask, authorize, mayGetDocument } from './auth/authorize.ts';
 import { authorizeHost } from './auth/authorize-host.ts';
-import type { Identity } from './auth/identity.ts';
+import { type Identity, roleOf } from './auth/identity.ts';
 import type { TokenIssuer } from './discovery/token-issuer.ts';
 import type { ServerVersion } from './discovery/version.ts';
 import { isStream, streamOf, verbOf } from './dispatch.ts';
 import { Documents, noSuchResource, nothingHere } from './documents.ts';
 import { unlessAborted } from './registry/key-queue.ts';
 import type { ServedKind } from './registry/registry.ts';
+import { MOST_REQUESTS, RequestLimit } from './request-limit.ts';
 import { warningOf } from './requests/deprecation.ts';
 import { asYaml, compressed } from './requests/finish-response.ts';
 import { type Negotiated, negotiate } from './requests/media-type.ts';
@@ -46,6 +47,7 @@ const READ_MS = 60_000;
 /** The whole server but its sockets: a request in, a response out. */
 export function createApp(deps: AppDeps): App {
   const documents = new Documents(deps.parts.registry, deps.version, deps.ready, deps.issuer);
+  const limit = new RequestLimit(MOST_REQUESTS);
   return async (request) => {
     const parsed = route(request);
     const anonymous = !(parsed instanceof ApiError) && parsed.type === 'document' && isAnonymous(parsed.segments);
@@ -53,7 +55,7 @@ export function createApp(deps: AppDeps): App {
       if (parsed instanceof ApiError) throw parsed;
       if (parsed.type === 'unknown') return nothingHere();
       if (parsed.type === 'document') return document(documents, request, identity, parsed.segments);
-      return resource(deps, request, identity, parsed.target);
+      return resource(deps, limit, request, identity, parsed.target);
     });
     return compressed(request, wantsYaml(request) ? await asYaml(response) : response);
   };
@@ -105,6 +107,7 @@ function document(
 
 async function resource(
   deps: AppDeps,
+  limit: RequestLimit,
   request: ServerRequest,
   identity: Identity,
   target: ResourceTarget,
@@ -133,7 +136,8 @@ async function resource(
   const context: VerbContext = { parts: deps.parts, request, identity, served, target, ask, representation };
   return warningOf(served.kind.deprecation, () => {
     if (stream || verb === 'watch') return handler(context);
-    return withDeadline(deps, context, isRead(request) ? READ_MS : MUTATION_MS, handler);
+    const answer = () => withDeadline(deps, context, isRead(request) ? READ_MS : MUTATION_MS, handler);
+    return isOwn(identity) ? answer() : limit.run(answer);
   });
 }
 
@@ -157,6 +161,9 @@ async function findServed(
   await parts.cache.caughtUp(request.signal);
   return parts.registry.find(group, version, plural);
 }
+
+/** The fleet goes on however many clients there are. */
+const isOwn = (identity: Identity) => roleOf(identity) === 'host' || roleOf(identity)?.startsWith('controller:');
 
 const isRead = ({ method }: ServerRequest) => method === 'GET' || method === 'HEAD';
 

@@ -1,10 +1,9 @@
 // Replays recorded kubectl transcripts. A scenario is a text file: `$ COMMAND` runs with bash in the folder of manifests, and below it
 // stand the normalised stdout, the lines of stderr after `! `, and the exit code after `? `. `# ` starts a comment.
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { copyFile, mkdir, mkdtemp, readFile, realpath, rm, symlink } from 'node:fs/promises';
-import { constants, tmpdir } from 'node:os';
+import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
+import { runScript } from './run-script.ts';
 
 export interface ReplayOptions {
   readonly scenarioFile: string;
@@ -163,12 +162,12 @@ async function prepare(namespace: string, run: Run): Promise<void> {
     `kubectl config set-context --current --namespace=${namespace} >/dev/null`,
     `{ kubectl get ns ${namespace} >/dev/null 2>&1 || kubectl create ns ${namespace} >/dev/null; }`,
   ].join(' && ');
-  const { code, stderr } = await bash({ command: script, want: [] }, run);
+  const { code, stderr } = await runScript(script, { ...run, signal: run.deadline({ command: script, want: [] }) });
   if (code !== 0) throw new Error(`kubectl could not prepare namespace ${namespace}: ${stderr.trim()}`);
 }
 
 async function runStep(step: Step, run: Run): Promise<readonly string[]> {
-  const { code, stdout, stderr } = await bash(step, run);
+  const { code, stdout, stderr } = await runScript(step.command, { ...run, signal: run.deadline(step) });
   if (code === undefined) return ['? timeout'];
   const errors = normalise(stderr).filter((line) => !OWN_LOG.test(line));
   return [...sortCauses([...normalise(stdout), ...errors.map((line) => `! ${line}`)]), `? ${code}`];
@@ -176,48 +175,3 @@ async function runStep(step: Step, run: Run): Promise<readonly string[]> {
 
 /** What kubectl's own watch logs when its deadline falls between two watches: whether it does is chance. */
 const OWN_LOG = /^E\d{4} \S+ +\d+ reflector\.go:\d+\] .*context deadline exceeded/;
-
-/** More output than this of one step is not kept. */
-const MOST_OUTPUT = 4 * 1024 * 1024;
-
-/** Runs a step's script in a process group of its own. `code` undefined: it took too long, and the group was killed. */
-async function bash(step: Step, run: Run): Promise<{ code: number | undefined; stdout: string; stderr: string }> {
-  const child = spawn('bash', ['-c', step.command], {
-    cwd: run.cwd,
-    env: run.env,
-    stdio: ['ignore', 'pipe', 'pipe'],
-    detached: true,
-  });
-  const out = collect(child.stdout);
-  const err = collect(child.stderr);
-  try {
-    const [code, signal] = (await once(child, 'close', { signal: run.deadline(step) })) as [
-      number | null,
-      NodeJS.Signals | null,
-    ];
-    // As Python reports a process that died of a signal.
-    return { code: code ?? -(signal === null ? 0 : constants.signals[signal]), stdout: out(), stderr: err() };
-  } catch (error) {
-    if (!(error instanceof Error && error.name === 'AbortError')) throw error;
-    if (child.pid !== undefined) killGroup(child.pid);
-    return { code: undefined, stdout: out(), stderr: err() };
-  }
-}
-
-function collect(stream: NodeJS.ReadableStream): () => string {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  stream.on('data', (chunk: Buffer) => {
-    size += chunk.length;
-    if (size <= MOST_OUTPUT) chunks.push(chunk);
-  });
-  return () => Buffer.concat(chunks).toString('utf8');
-}
-
-function killGroup(pid: number): void {
-  try {
-    process.kill(-pid, 'SIGKILL');
-  } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error;
-  }
-}
