@@ -16,6 +16,11 @@ export type SchemaCheck = (value: JsonObject, unchanged?: Unchanged) => Cause[];
 export function compileSchemaCheck(schema: Schema): SchemaCheck {
   const faults = patternFaults(schema);
   if (faults.length > 0) throw new KindCompileError(faults);
+  return schemaCheck(schema);
+}
+
+/** The check of a schema whose patterns compile. */
+export function schemaCheck(schema: Schema): SchemaCheck {
   const node = new SchemaNode(schema);
   return (value, unchanged) => {
     const errors = schemaErrors(node, value);
