@@ -58,11 +58,12 @@ export class RuleCompiler {
     this.#types = new CelTypes(this.#checking);
   }
 
-  compile(root: Schema): NodeRules {
+  /** A step for each rule. */
+  *compile(root: Schema): Generator<undefined, NodeRules> {
     // Copies of the environment are closed to new types: name all types before the first copy.
     this.#types.of(root);
     this.#nameTypes(root);
-    return this.#node(root, '', undefined);
+    return yield* this.#node(root, '', undefined);
   }
 
   #nameTypes(schema: Schema): void {
@@ -71,21 +72,23 @@ export class RuleCompiler {
   }
 
   /** `apart` is the place of the list or map above whose parts do not correspond to those of its previous value. */
-  #node(schema: Schema, place: string, apart: string | undefined): NodeRules {
+  *#node(schema: Schema, place: string, apart: string | undefined): Generator<undefined, NodeRules> {
     const here = place === '' ? 'the object' : place.slice(0, -1);
     const inFields = apart ?? (schema['x-kubernetes-map-type'] === 'atomic' ? here : undefined);
     const inItems = apart ?? (schema['x-kubernetes-list-type'] === 'map' ? undefined : here);
     const properties = new Map<string, NodeRules>();
     for (const [name, child] of Object.entries(schema.properties ?? {})) {
-      const node = this.#node(child, `${place}properties[${name}].`, inFields);
+      const node = yield* this.#node(child, `${place}properties[${name}].`, inFields);
       if (isUseful(node)) properties.set(name, node);
     }
-    const rules = (schema['x-kubernetes-validations'] ?? []).flatMap((rule, i) =>
-      this.#rule(rule, schema, `${place}x-kubernetes-validations[${i}]`, apart),
-    );
-    const items = schema.items === undefined ? undefined : this.#node(schema.items, `${place}items.`, inItems);
+    const rules: CompiledRule[] = [];
+    for (const [i, rule] of (schema['x-kubernetes-validations'] ?? []).entries()) {
+      rules.push(...this.#rule(rule, schema, `${place}x-kubernetes-validations[${i}]`, apart));
+      yield;
+    }
+    const items = schema.items === undefined ? undefined : yield* this.#node(schema.items, `${place}items.`, inItems);
     const values = isObject(schema.additionalProperties)
-      ? this.#node(schema.additionalProperties, `${place}additionalProperties.`, inFields)
+      ? yield* this.#node(schema.additionalProperties, `${place}additionalProperties.`, inFields)
       : undefined;
     return {
       rules,

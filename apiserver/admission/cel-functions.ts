@@ -38,7 +38,7 @@ export function meteredEnvironment(meter: CelMeter): Environment {
       return meter.visit(value);
     })
     .registerFunction('string.re2matches(string): bool', (text: string, pattern: string) =>
-      patternFor(text, pattern, meter).test(text),
+      patternFor(pattern, meter).test(text),
     )
     .registerFunction('safeDuration(string): google.protobuf.Duration', safeDuration);
   return withLibrary(environment, meter);

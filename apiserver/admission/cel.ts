@@ -18,21 +18,38 @@ export interface RuleLimits {
   readonly budget?: number;
 }
 
+/** What came of compiling the rules of a schema: a check when there are rules, and what did not compile. */
+export interface CompiledRules {
+  readonly check: RuleCheck | undefined;
+  readonly faults: readonly Cause[];
+}
+
 /** Compiles every `x-kubernetes-validations` of a schema; undefined when there is none. Throws KindCompileError naming each rule that does not compile. */
 export function compileRules(schema: Schema, limits: RuleLimits = {}): RuleCheck | undefined {
-  if (!hasRules(schema)) return undefined;
+  const steps = compileRulesInSteps(schema, limits);
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done !== true) continue;
+    if (value.faults.length > 0) throw new KindCompileError(value.faults);
+    return value.check;
+  }
+}
+
+/** The same, a rule a step. */
+export function* compileRulesInSteps(schema: Schema, limits: RuleLimits = {}): Generator<undefined, CompiledRules> {
+  if (!hasRules(schema)) return { check: undefined, faults: [] };
   const root = withTypeMeta(schema);
   const meter = new CelMeter();
   const compiler = new RuleCompiler(meter);
-  const rules = compiler.compile(root);
-  if (compiler.faults.length > 0) throw new KindCompileError(compiler.faults);
-  return (object, previous, unchanged) => {
+  const rules = yield* compiler.compile(root);
+  const check: RuleCheck = (object, previous, unchanged) => {
     meter.refill(limits.budget ?? RULE_BUDGET);
     const run = new Run(meter, unchanged);
     const before = previous === undefined ? undefined : celValue(visible(previous), root);
     withoutStacks(() => run.visit(rules, celValue(visible(object), root), before, NOWHERE));
     return run.causes;
   };
+  return { check, faults: compiler.faults };
 }
 
 /** Errors that quantifiers swallow are made by the thousand, and nobody reads where they came from. */

@@ -1,12 +1,12 @@
 import type { Cause } from '../../resources/meta/api-error.ts';
-import { isObject, type JsonObject } from '../../resources/meta/object.ts';
+import type { JsonObject } from '../../resources/meta/object.ts';
 import type { Schema } from '../../resources/meta/schema.ts';
 import { invalidValue, requiredValue, tooLong, tooMany, unsupportedValue, wrongType } from './causes.ts';
 import { childPath } from './field-path.ts';
 import { KindCompileError } from './kind-compile-error.ts';
-import { compilePattern } from './safe-pattern.ts';
+import { patternFaults } from './pattern-faults.ts';
 import { type SchemaError, schemaErrors } from './schema-errors.ts';
-import { schemaNode } from './schema-node.ts';
+import { SchemaNode } from './schema-node.ts';
 import type { Unchanged } from './unchanged.ts';
 
 /** What is wrong with a value, by field; on updates without what is wrong with values that are as they were. */
@@ -16,10 +16,14 @@ export type SchemaCheck = (value: JsonObject, unchanged?: Unchanged) => Cause[];
 export function compileSchemaCheck(schema: Schema): SchemaCheck {
   const faults = patternFaults(schema);
   if (faults.length > 0) throw new KindCompileError(faults);
-  const node = schemaNode(schema);
+  return schemaCheck(schema);
+}
+
+/** The check of a schema whose patterns compile. */
+export function schemaCheck(schema: Schema): SchemaCheck {
+  const node = new SchemaNode(schema);
   return (value, unchanged) => {
-    // BigInts are compared as numbers; messages show the original value.
-    const errors = schemaErrors(node, withPlainNumbers(value));
+    const errors = schemaErrors(node, value);
     const causes: Cause[] = [];
     let told = 0;
     for (const error of errors) {
@@ -38,48 +42,6 @@ const MOST_CHARACTERS = 1 << 20;
 
 const byField = (a: Cause, b: Cause) => ((a.field ?? '') < (b.field ?? '') ? -1 : a.field === b.field ? 0 : 1);
 
-/** The largest double below 2^63: a BigInt is an integer of 64 bits, and stays one when it is rounded. */
-const LARGEST = 2 ** 63 - 1024;
-
-/** The value itself when it holds no BigInt. */
-function withPlainNumbers(value: unknown): unknown {
-  if (typeof value === 'bigint') return Math.max(-LARGEST, Math.min(LARGEST, Number(value)));
-  if (Array.isArray(value)) {
-    const plain = value.map(withPlainNumbers);
-    return plain.every((item, i) => item === value[i]) ? value : plain;
-  }
-  if (!isObject(value)) return value;
-  const plain = Object.entries(value).map(([name, field]) => [name, withPlainNumbers(field)] as const);
-  return plain.every(([name, field]) => field === value[name]) ? value : Object.fromEntries(plain);
-}
-
-/** Patterns that do not compile, each with its place in the schema. */
-function patternFaults(schema: Schema, place = ''): Cause[] {
-  const faults: Cause[] = [];
-  if (schema.pattern !== undefined) {
-    try {
-      compilePattern(schema.pattern);
-    } catch (error) {
-      const why = error instanceof Error ? error.message : String(error);
-      faults.push(
-        invalidValue(`${place}pattern`, schema.pattern, `must be a valid regular expression, but isn't: ${why}`),
-      );
-    }
-  }
-  for (const [name, child] of Object.entries(schema.properties ?? {})) {
-    faults.push(...patternFaults(child, `${place}properties[${name}].`));
-  }
-  if (schema.items !== undefined) faults.push(...patternFaults(schema.items, `${place}items.`));
-  if (isObject(schema.additionalProperties)) {
-    faults.push(...patternFaults(schema.additionalProperties, `${place}additionalProperties.`));
-  }
-  for (const key of ['allOf', 'anyOf', 'oneOf'] as const) {
-    for (const [i, part] of (schema[key] ?? []).entries()) faults.push(...patternFaults(part, `${place}${key}[${i}].`));
-  }
-  if (schema.not !== undefined) faults.push(...patternFaults(schema.not, `${place}not.`));
-  return faults;
-}
-
 function translate({ keyword, steps, node, missing = '' }: SchemaError, root: JsonObject): Cause {
   const { path, value } = placeOf(steps, root);
   const { schema } = node;
@@ -88,6 +50,8 @@ function translate({ keyword, steps, node, missing = '' }: SchemaError, root: Js
       return wrongType(path, value, node.types.filter((type) => type !== 'null').join(','));
     case 'integer':
       return wrongType(path, value, 'integer');
+    case 'effort':
+      return { reason: 'FieldValueInvalid', field: path, message: `Invalid value: "": ${EFFORT}` };
     case 'required':
       return requiredValue(childPath(path, missing));
     case 'enum':
@@ -122,6 +86,8 @@ function placeOf(steps: SchemaError['steps'], root: JsonObject): { readonly path
   }
   return { path, value };
 }
+
+const EFFORT = 'checking the object against its schema takes more work than one request may ask for';
 
 const COMPOSITE = {
   anyOf: 'must validate at least one schema (anyOf)',

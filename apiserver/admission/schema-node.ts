@@ -1,19 +1,14 @@
-import addFormats from 'ajv-formats';
 import { isObject } from '../../resources/meta/object.ts';
 import type { Schema } from '../../resources/meta/schema.ts';
-import { compilePattern, type SafePattern } from './safe-pattern.ts';
+import { isDateTime } from './date-time.ts';
 import { isFormat, STRING_FORMATS, type StringFormat } from './string-formats.ts';
 
-/** A schema made ready to hold values against: bounds, patterns and formats as they are enforced. */
-export interface SchemaNode {
+/** A schema made ready to hold values against, with bounds and formats as they are enforced. Its parts are made ready when they are first used. */
+export class SchemaNode {
+  readonly schema: Schema;
   /** Names of the types it may be, nothing for any. */
   readonly types: readonly string[];
-  readonly schema: Schema;
-  readonly pattern: SafePattern | undefined;
   readonly format: ((text: string) => boolean) | undefined;
-  /** The scalars of its enum, and whether there is more in it. */
-  readonly words: ReadonlySet<unknown> | undefined;
-  readonly properties: ReadonlyMap<string, SchemaNode>;
   readonly required: readonly string[];
   readonly values: SchemaNode | undefined;
   readonly items: SchemaNode | undefined;
@@ -21,6 +16,44 @@ export interface SchemaNode {
   readonly anyOf: readonly SchemaNode[] | undefined;
   readonly oneOf: readonly SchemaNode[] | undefined;
   readonly allOf: readonly SchemaNode[] | undefined;
+  readonly #properties: Readonly<Record<string, Schema>>;
+  readonly #children = new Map<string, SchemaNode>();
+  #words: ReadonlySet<unknown> | undefined;
+
+  constructor(schema: Schema) {
+    const embedded = schema['x-kubernetes-embedded-resource'] === true;
+    const one = (part: Schema | undefined) => (part === undefined ? undefined : new SchemaNode(part));
+    const several = (parts: readonly Schema[] | undefined) => parts?.map((part) => new SchemaNode(part));
+    this.schema = schema;
+    this.types = typesOf(schema);
+    this.format = formatOf(schema.format);
+    this.required = [...new Set([...(schema.required ?? []), ...(embedded ? Object.keys(EMBEDDED) : [])])];
+    this.values = isObject(schema.additionalProperties) ? new SchemaNode(schema.additionalProperties) : undefined;
+    this.items = one(schema.items);
+    this.not = one(schema.not);
+    this.anyOf = several(schema.anyOf);
+    this.oneOf = several(schema.oneOf);
+    this.allOf = several(schema.allOf);
+    this.#properties = embedded ? { ...EMBEDDED, ...schema.properties } : (schema.properties ?? {});
+  }
+
+  /** The schema of a property; undefined where it names none so. */
+  property(name: string): SchemaNode | undefined {
+    const known = this.#children.get(name);
+    if (known !== undefined || !Object.hasOwn(this.#properties, name)) return known;
+    const schema = this.#properties[name];
+    const made = schema && new SchemaNode(schema);
+    if (made !== undefined) this.#children.set(name, made);
+    return made;
+  }
+
+  /** What is in its enum. A list of no words is, as in Kubernetes, no restriction. */
+  get words(): ReadonlySet<unknown> | undefined {
+    const words = this.schema.enum;
+    if (words === undefined || words.length === 0) return undefined;
+    this.#words ??= new Set(words);
+    return this.#words;
+  }
 }
 
 const FORMATS: ReadonlySet<string> = new Set(STRING_FORMATS);
@@ -29,29 +62,6 @@ const EMBEDDED: Readonly<Record<string, Schema>> = {
   kind: { type: 'string' },
   metadata: { type: 'object' },
 };
-
-/** The node of a schema whose patterns compile. */
-export function schemaNode(schema: Schema): SchemaNode {
-  const embedded = schema['x-kubernetes-embedded-resource'] === true;
-  const properties = { ...(embedded ? EMBEDDED : {}), ...schema.properties };
-  const several = (parts: readonly Schema[] | undefined) => parts?.map(schemaNode);
-  return {
-    types: typesOf(schema),
-    schema,
-    pattern: schema.pattern === undefined ? undefined : compilePattern(schema.pattern),
-    format: formatOf(schema.format),
-    // A list of no words is, as in Kubernetes, no restriction.
-    words: schema.enum === undefined || schema.enum.length === 0 ? undefined : new Set(schema.enum),
-    properties: new Map(Object.entries(properties).map(([name, child]) => [name, schemaNode(child)])),
-    required: [...new Set([...(schema.required ?? []), ...(embedded ? Object.keys(EMBEDDED) : [])])],
-    values: isObject(schema.additionalProperties) ? schemaNode(schema.additionalProperties) : undefined,
-    items: schema.items === undefined ? undefined : schemaNode(schema.items),
-    not: schema.not === undefined ? undefined : schemaNode(schema.not),
-    anyOf: several(schema.anyOf),
-    oneOf: several(schema.oneOf),
-    allOf: several(schema.allOf),
-  };
-}
 
 function typesOf(schema: Schema): string[] {
   if (schema['x-kubernetes-int-or-string'] === true)
@@ -65,11 +75,4 @@ function formatOf(format: string | undefined): SchemaNode['format'] {
   if (format === 'date-time') return isDateTime;
   if (format === undefined || !FORMATS.has(format)) return undefined;
   return (text) => isFormat(format as StringFormat, text);
-}
-
-const DATE_TIME = addFormats.default.get('date-time');
-
-function isDateTime(text: string): boolean {
-  if (typeof DATE_TIME !== 'object' || !('validate' in DATE_TIME)) throw new Error('date-time is no format');
-  return (DATE_TIME.validate as (text: string) => boolean)(text);
 }

@@ -1,3 +1,5 @@
+import { isDate } from './date-time.ts';
+
 /** Formats of strings that are checked besides date-time; any other format is a note for readers, as in Kubernetes. */
 export const STRING_FORMATS = [
   'byte',
@@ -45,12 +47,6 @@ export function isFormat(format: StringFormat, text: string): boolean {
     default:
       throw new Error(`unhandled format ${format satisfies never}`);
   }
-}
-
-function isDate(text: string): boolean {
-  if (!/^[0-9]{4}-[0-9]{2}-[0-9]{2}$/.test(text)) return false;
-  const time = Date.parse(`${text}T00:00:00Z`);
-  return !Number.isNaN(time) && new Date(time).toISOString().startsWith(text);
 }
 
 function isIPv4(text: string): boolean {

@@ -1,3 +1,4 @@
+import { encodeJson } from '../../resources/meta/json.ts';
 import { setOwn } from '../../resources/meta/json-reader.ts';
 import { isObject, type JsonObject } from '../../resources/meta/object.ts';
 import type { Schema } from '../../resources/meta/schema.ts';
@@ -74,53 +75,104 @@ export function propertyOf(schema: Schema, name: string): Schema | undefined {
 /** What becomes of a null that the schema does not allow where there is no default: it goes, or stays for validation to refuse. */
 export type RefusedNulls = 'go' | 'stay';
 
+/** The characters of defaults that are filled into one object: more than the store takes of it. */
+const MOST_DEFAULTS = 3 << 20;
+
+/** Defaults that together are larger than any object that can be stored. */
+export class TooManyDefaults extends Error {
+  constructor() {
+    super(`its defaults are longer than ${MOST_DEFAULTS} characters together`);
+    this.name = 'TooManyDefaults';
+  }
+}
+
 /**
  * Fills in defaults where a field is absent, in lists and maps too. A null that the schema does not allow counts as
- * absent: it becomes the default, or goes. The input is left as it is.
+ * absent: it becomes the default, or goes. The input is left as it is. Throws TooManyDefaults rather than fill in without end.
  */
 export function applyDefaults<T extends JsonObject>(object: T, schema: Schema, nulls: RefusedNulls = 'go'): T {
-  return withDefaults(object, schema, nulls) as T;
+  return new Filling(nulls).value(object, schema) as T;
 }
 
-function withDefaults(value: unknown, schema: Schema, nulls: RefusedNulls): unknown {
-  if (Array.isArray(value)) {
-    const items = schema.items;
-    if (items === undefined) return value;
-    const filled = value.map((item) =>
-      withDefaults(refusedNull(item, items) ? defaultOf(items, null) : item, items, nulls),
+class Filling {
+  readonly #nulls: RefusedNulls;
+  #left = MOST_DEFAULTS;
+
+  constructor(nulls: RefusedNulls) {
+    this.#nulls = nulls;
+  }
+
+  value(value: unknown, schema: Schema): unknown {
+    if (Array.isArray(value)) return this.#items(value, schema.items);
+    return isObject(value) ? this.#fields(value, schema) : value;
+  }
+
+  #items(list: readonly unknown[], items: Schema | undefined): readonly unknown[] {
+    if (items === undefined) return list;
+    const filled = list.map((item) =>
+      this.value(refusedNull(item, items) ? this.#defaultOf(items, null) : item, items),
     );
-    return filled.every((item, i) => item === value[i]) ? value : filled;
+    return filled.every((item, i) => item === list[i]) ? list : filled;
   }
-  return isObject(value) ? fieldsWithDefaults(value, schema, nulls) : value;
-}
 
-function fieldsWithDefaults(value: JsonObject, schema: Schema, nulls: RefusedNulls): JsonObject {
-  const filled: JsonObject = {};
-  let changed = false;
-  const absent = nulls === 'stay' ? null : undefined;
-  for (const [name, given] of Object.entries(value)) {
-    const known =
-      propertyOf(schema, name) ?? (isObject(schema.additionalProperties) ? schema.additionalProperties : undefined);
-    const present = known !== undefined && refusedNull(given, known) ? defaultOf(known, absent) : given;
-    if (present === undefined) {
-      changed = true;
-      continue;
+  #fields(value: JsonObject, schema: Schema): JsonObject {
+    const filled: JsonObject = {};
+    let changed = false;
+    const absent = this.#nulls === 'stay' ? null : undefined;
+    for (const [name, given] of Object.entries(value)) {
+      const known =
+        propertyOf(schema, name) ?? (isObject(schema.additionalProperties) ? schema.additionalProperties : undefined);
+      const present = known !== undefined && refusedNull(given, known) ? this.#defaultOf(known, absent) : given;
+      if (present === undefined) {
+        changed = true;
+        continue;
+      }
+      const field = known === undefined ? present : this.value(present, known);
+      if (field !== given) changed = true;
+      setOwn(filled, name, field);
     }
-    const field = known === undefined ? present : withDefaults(present, known, nulls);
-    if (field !== given) changed = true;
-    setOwn(filled, name, field);
+    for (const [name, known] of defaultedOf(schema)) {
+      if (Object.hasOwn(filled, name)) continue;
+      setOwn(filled, name, this.value(this.#defaultOf(known, undefined), known));
+      this.#left -= name.length;
+      changed = true;
+    }
+    return changed ? filled : value;
   }
-  for (const [name, known] of Object.entries(schema.properties ?? {})) {
-    if (known.default === undefined || Object.hasOwn(filled, name)) continue;
-    setOwn(filled, name, withDefaults(defaultOf(known, undefined), known, nulls));
-    changed = true;
+
+  /** A copy, so that no two objects share a default. */
+  #defaultOf(schema: Schema, otherwise: unknown): unknown {
+    const value = schema.default;
+    if (value === undefined) return otherwise;
+    const scalar = typeof value !== 'object' || value === null;
+    this.#left -= typeof value === 'string' ? value.length : scalar ? 1 : lengthOf(value);
+    if (this.#left < 0) throw new TooManyDefaults();
+    return scalar ? value : structuredClone(value);
   }
-  return changed ? filled : value;
 }
 
 const refusedNull = (value: unknown, schema: Schema) => value === null && schema.nullable !== true;
 
-/** A copy, so that no two objects share a default. */
-function defaultOf(schema: Schema, otherwise: unknown): unknown {
-  return schema.default === undefined ? otherwise : structuredClone(schema.default);
+const defaulted = new WeakMap<Schema, readonly (readonly [name: string, schema: Schema])[]>();
+
+/** The properties of a schema that have defaults. */
+function defaultedOf(schema: Schema): readonly (readonly [name: string, schema: Schema])[] {
+  if (schema.properties === undefined) return [];
+  let found = defaulted.get(schema);
+  if (found === undefined) {
+    found = Object.entries(schema.properties).filter(([, known]) => known.default !== undefined);
+    defaulted.set(schema, found);
+  }
+  return found;
+}
+
+const lengths = new WeakMap<object, number>();
+
+function lengthOf(value: object): number {
+  let length = lengths.get(value);
+  if (length === undefined) {
+    length = encodeJson(value).length;
+    lengths.set(value, length);
+  }
+  return length;
 }

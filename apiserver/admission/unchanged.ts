@@ -1,4 +1,4 @@
-import { isObject, jsonEqual } from '../../resources/meta/object.ts';
+import { isObject, type JsonObject, jsonEqual } from '../../resources/meta/object.ts';
 import type { Schema } from '../../resources/meta/schema.ts';
 import { propertyOf } from './structural.ts';
 
@@ -18,6 +18,7 @@ interface Pair {
 export class Unchanged {
   readonly #root: Pair;
   readonly #same = new Map<string, boolean>();
+  readonly #compared = new WeakMap<object, { readonly with: object; readonly same: boolean }>();
   readonly #items = new Map<string, ReadonlyMap<string, unknown>>();
 
   constructor(value: unknown, before: unknown, schema: Schema) {
@@ -34,12 +35,36 @@ export class Unchanged {
       place += `/${typeof step === 'number' ? step : JSON.stringify(step)}`;
       let same = this.#same.get(place);
       if (same === undefined) {
-        same = jsonEqual(at.value, at.before);
+        same = this.#equal(at.value, at.before);
         this.#same.set(place, same);
       }
       if (same) return true;
     }
     return false;
+  }
+
+  /** As `jsonEqual`, but what was compared once is not again: places lie within each other. */
+  #equal(a: unknown, b: unknown): boolean {
+    if (typeof a !== 'object' || a === null || typeof b !== 'object' || b === null) return jsonEqual(a, b);
+    const known = this.#compared.get(a);
+    if (known?.with === b) return known.same;
+    const same = this.#equalParts(a, b);
+    this.#compared.set(a, { with: b, same });
+    return same;
+  }
+
+  #equalParts(a: object, b: object): boolean {
+    if (Array.isArray(a) || Array.isArray(b))
+      return (
+        Array.isArray(a) && Array.isArray(b) && a.length === b.length && a.every((item, i) => this.#equal(item, b[i]))
+      );
+    const before = a as JsonObject;
+    const after = b as JsonObject;
+    const names = Object.keys(after);
+    return (
+      Object.keys(before).length === names.length &&
+      names.every((name) => Object.hasOwn(before, name) && this.#equal(before[name], after[name]))
+    );
   }
 
   #below({ value, before, schema }: Pair, step: string | number, place: string): Pair | undefined {

@@ -2,11 +2,12 @@ import type { Cause } from '../../resources/meta/api-error.ts';
 import type { Kind } from '../../resources/meta/define-kind.ts';
 import type { JsonObject, KubeObject } from '../../resources/meta/object.ts';
 import type { Schema } from '../../resources/meta/schema.ts';
-import { compileRules } from './cel.ts';
+import { compiledSchema } from './compiled-schema.ts';
+import { KindCompileError } from './kind-compile-error.ts';
 import { checkListTypes } from './list-types.ts';
 import { validateMetadata } from './metadata.ts';
 import { checkScalePaths } from './scale-paths.ts';
-import { compileSchemaCheck } from './schema-check.ts';
+import { compileSchemaCheck, schemaCheck } from './schema-check.ts';
 import { Unchanged } from './unchanged.ts';
 
 /** What is wrong with an object, by field; nothing when it is valid. `previous` is there on updates. */
@@ -36,9 +37,11 @@ export function compileKindValidator(
   kind: Pick<Kind, 'schema' | 'scale' | 'namespaced' | 'nameRule' | 'origin'> &
     Partial<Pick<Kind, 'metadata' | 'rules' | 'struct'>>,
 ): KindValidator {
-  const checkSchema = compileSchemaCheck(kind.schema);
+  const { patternFaults, ruleFaults, rules } = compiledSchema(kind.schema);
+  const faults = patternFaults.length > 0 ? patternFaults : ruleFaults;
+  if (faults.length > 0) throw new KindCompileError(faults);
+  const checkSchema = schemaCheck(kind.schema);
   const checkNames = kind.metadata === undefined ? undefined : compileSchemaCheck(kind.metadata);
-  const rules = compileRules(kind.schema);
   return (object, previous) => {
     const body = bodyOf(object);
     const before = previous === undefined || kind.origin === 'core' ? undefined : bodyOf(previous);

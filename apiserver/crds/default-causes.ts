@@ -2,10 +2,9 @@ import type { Cause } from '../../resources/meta/api-error.ts';
 import { isObject, type JsonObject } from '../../resources/meta/object.ts';
 import type { Schema } from '../../resources/meta/schema.ts';
 import { forbiddenField, invalidValue } from '../admission/causes.ts';
-import { compileRules } from '../admission/cel.ts';
-import { KindCompileError } from '../admission/kind-compile-error.ts';
+import { compiledSoon } from '../admission/compiled-schema.ts';
 import { checkListTypes } from '../admission/list-types.ts';
-import { compileSchemaCheck } from '../admission/schema-check.ts';
+import { schemaCheck } from '../admission/schema-check.ts';
 import { applyDefaults, pruneUnknown } from '../admission/structural.ts';
 
 interface Default {
@@ -18,15 +17,6 @@ interface Default {
  * told when the whole of it is compiled.
  */
 export function defaultCauses(root: Schema, place: string): Cause[] {
-  try {
-    return judged(root, place);
-  } catch (error) {
-    if (error instanceof KindCompileError) return [];
-    throw error;
-  }
-}
-
-function judged(root: Schema, place: string): Cause[] {
   const found = [...defaultsIn(root, place)];
   if (found.length === 0) return [];
   if (root.default !== undefined) return [forbiddenField(`${place}.default`, 'an object itself has no default')];
@@ -38,8 +28,10 @@ function judged(root: Schema, place: string): Cause[] {
   const given: JsonObject = Object.fromEntries(found.map(({ schema: { default: value } }, i) => [`d${i}`, value]));
   const { unknown } = pruneUnknown(given, schema);
   const filled = nullsKept(applyDefaults(given, schema), given);
-  const causes = [...compileSchemaCheck(schema)(filled), ...checkListTypes(filled, schema)];
-  if (causes.length === 0) causes.push(...(compileRules(schema)?.(filled) ?? []));
+  const { patternFaults, ruleFaults, rules } = compiledSoon(schema);
+  if (patternFaults.length + ruleFaults.length > 0) return [];
+  const causes = [...schemaCheck(schema)(filled), ...checkListTypes(filled, schema)];
+  if (causes.length === 0) causes.push(...(rules?.(filled) ?? []));
   return [
     ...causes.map((cause) => ({ ...cause, field: placeOf(cause.field, found) })),
     ...unknown.map((path) =>

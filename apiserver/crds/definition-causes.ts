@@ -5,6 +5,7 @@ import { jsonEqual } from '../../resources/meta/object.ts';
 import { duplicateValue, forbiddenField, invalidValue, unsupportedValue } from '../admission/causes.ts';
 import { isEstablished } from './definition-kinds.ts';
 import { versionCauses } from './version-causes.ts';
+import { weightCauses } from './weight-causes.ts';
 
 /** A DNS label that begins with a letter. */
 const WORD = /^[a-z]([-a-z0-9]*[a-z0-9])?$/;
@@ -24,6 +25,8 @@ function specCauses(
   previous: CustomResourceDefinition | undefined,
 ): readonly Cause[] {
   const { spec } = definition;
+  const weight = weightCauses(spec);
+  if (weight.length > 0) return weight;
   return [
     ...groupCauses(definition),
     ...nameCauses(spec.names),

@@ -7,7 +7,7 @@ import { isTrue } from '../../resources/meta/condition.ts';
 import type { Kind } from '../../resources/meta/define-kind.ts';
 import { setOwn } from '../../resources/meta/json-reader.ts';
 import { kindFromCRD } from '../../resources/meta/kind-from-crd.ts';
-import { isObject, type JsonObject } from '../../resources/meta/object.ts';
+import type { JsonObject } from '../../resources/meta/object.ts';
 import type { Schema } from '../../resources/meta/schema.ts';
 
 /**
@@ -45,22 +45,40 @@ function withPlainBounds(version: DefinitionVersion): DefinitionVersion {
   return schema === undefined ? version : { ...version, schema: { openAPIV3Schema: plainBounds(schema) } };
 }
 
-/** Bounds and enums are compared with doubles, so a long integer in them becomes one; defaults keep every digit. */
+const plain = new WeakMap<Schema, Schema>();
+
+/** Bounds and enums are compared with doubles, so a long integer in them becomes one; defaults keep every digit. The schema itself when there is none. */
 export function plainBounds(schema: Schema): Schema {
-  return walk(schema, 'schema') as Schema;
+  let made = plain.get(schema);
+  if (made === undefined) {
+    made = walk(schema, 'schema') as Schema;
+    plain.set(schema, made);
+  }
+  return made;
 }
 
 type Part = 'schema' | 'map' | 'value';
 const MAPS: ReadonlySet<string> = new Set(['properties']);
 const SCHEMAS: ReadonlySet<string> = new Set(['items', 'additionalProperties', 'not', 'allOf', 'anyOf', 'oneOf']);
 
+/** The value itself when nothing in it becomes another. */
 function walk(value: unknown, part: Part): unknown {
   if (typeof value === 'bigint') return Number(value);
-  if (Array.isArray(value)) return value.map((item) => walk(item, part));
-  if (!isObject(value)) return value;
-  const out: JsonObject = {};
-  for (const [name, field] of Object.entries(value)) setOwn(out, name, walkField(name, field, part));
-  return out;
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) {
+    const items = value.map((item) => walk(item, part));
+    return items.every((item, i) => item === value[i]) ? value : items;
+  }
+  const fields = value as JsonObject;
+  let out: JsonObject | undefined;
+  for (const name of Object.keys(fields)) {
+    const field = fields[name];
+    const made = walkField(name, field, part);
+    if (made === field) continue;
+    out ??= { ...fields };
+    setOwn(out, name, made);
+  }
+  return out ?? value;
 }
 
 function walkField(name: string, field: unknown, part: Part): unknown {

@@ -9,7 +9,9 @@ import {
   unsupportedValue,
   wrongType,
 } from '../admission/causes.ts';
+import { compiledSoon } from '../admission/compiled-schema.ts';
 import { KindCompileError } from '../admission/kind-compile-error.ts';
+import { LongWork } from '../admission/long-work.ts';
 import { propertyOf } from '../admission/structural.ts';
 import { compileKindValidator } from '../admission/validate.ts';
 import { type JsonPath, parseJsonPath } from '../table/json-path.ts';
@@ -63,7 +65,9 @@ function schemaCauses(schema: Schema, place: string): readonly Cause[] {
 /** What shows only when the kind is made: patterns, rules, and whatever else a validator cannot be made from. */
 function compileCauses(definition: CustomResourceDefinition, version: DefinitionVersion, place: string) {
   return compiled(place, () => {
-    compileKindValidator(kindOfVersion(definition, version, definition.spec.names));
+    const kind = kindOfVersion(definition, version, definition.spec.names);
+    compiledSoon(kind.schema);
+    compileKindValidator(kind);
     return [];
   });
 }
@@ -72,6 +76,7 @@ function compiled(place: string, compile: () => readonly Cause[]): readonly Caus
   try {
     return compile();
   } catch (error) {
+    if (error instanceof LongWork) throw error;
     if (error instanceof KindCompileError) {
       return error.causes.map((cause) => ({ ...cause, field: `${place}.${cause.field ?? ''}` }));
     }

@@ -4,10 +4,12 @@ import { ApiError } from '../../resources/meta/api-error.ts';
 import { type CompanionWrite, type Kind, storedIn } from '../../resources/meta/define-kind.ts';
 import { type KubeObject, objectKey } from '../../resources/meta/object.ts';
 import { resourceId } from '../../resources/meta/resource-id.ts';
+import { LongWork } from '../admission/long-work.ts';
 import { storeKey } from '../cache/keys.ts';
 import type { WatchCache } from '../cache/watch-cache.ts';
 import type { StagedTxn, Store, TxnRequest, TxnResult } from '../store/store.ts';
 import type { FenceRefresh } from './fence-refresh.ts';
+import { inSlices } from './in-slices.ts';
 import { unlessAborted } from './key-queue.ts';
 import { type RaceDeps, RaceTurn } from './race-turn.ts';
 import { refusedBy } from './refused.ts';
@@ -65,7 +67,9 @@ export async function commit(
   for (;;) {
     await deps.cache.caughtUp(turn.signal);
     const verdict = judge(deps, plan);
-    if (verdict.type === 'refused' && !refreshed && !options.dryRun && verdict.fences.length > 0) {
+    if (verdict.type === 'work') {
+      await inSlices(verdict.work, turn.signal);
+    } else if (verdict.type === 'refused' && !refreshed && !options.dryRun && verdict.fences.length > 0) {
       refreshed = true;
       await fromStore(deps.refresh.refresh(verdict.fences, turn.signal));
     } else if (verdict.type === 'refused') {
@@ -85,6 +89,7 @@ export async function commit(
 
 type Verdict =
   | { readonly type: 'refused'; readonly error: ApiError; readonly fences: readonly string[] }
+  | { readonly type: 'work'; readonly work: LongWork }
   | { readonly type: 'nothing'; readonly object: KubeObject }
   | { readonly type: 'write'; readonly write: WritePlan; readonly fences: FenceKeys };
 
@@ -96,6 +101,7 @@ function judge({ cache }: CommitDeps, plan: () => WritePlan): Verdict {
     write = plan();
   } catch (error) {
     if (error instanceof ApiError) return { type: 'refused', error, fences: [] };
+    if (error instanceof LongWork) return { type: 'work', work: error };
     throw error;
   }
   if (write.after !== undefined && write.after === write.before?.object)

@@ -3,7 +3,7 @@ import { encodeJson } from '../../resources/meta/json.ts';
 import type { KubeObject } from '../../resources/meta/object.ts';
 import { apiVersionOf } from '../../resources/meta/resource-id.ts';
 import type { Schema } from '../../resources/meta/schema.ts';
-import { applyDefaults, pruneUnknown } from '../admission/structural.ts';
+import { applyDefaults, pruneUnknown, TooManyDefaults } from '../admission/structural.ts';
 import type { StoredObject } from '../cache/stored-object.ts';
 
 /*
@@ -58,6 +58,16 @@ function shapedBy(
 ): KubeObject {
   const apiVersion = apiVersionOf(version);
   const { object: pruned } = pruneUnknown(object, schema);
-  const filled = defaults ? applyDefaults(pruned, schema) : pruned;
+  const filled = defaults ? withDefaults(pruned, schema) : pruned;
   return filled.apiVersion === apiVersion ? filled : { ...filled, apiVersion };
+}
+
+/** What is stored already must be readable, whatever defaults its schema has got: without them where they are without end. */
+function withDefaults(object: KubeObject, schema: Schema): KubeObject {
+  try {
+    return applyDefaults(object, schema);
+  } catch (error) {
+    if (error instanceof TooManyDefaults) return object;
+    throw error;
+  }
 }

@@ -15,11 +15,12 @@ import { decodeStruct } from '../admission/decode-struct.ts';
 import type { FieldValidation } from '../admission/field-validation.ts';
 import { judgeFields } from '../admission/field-validation.ts';
 import { addedFinalizerCauses, changedFixedCauses } from '../admission/metadata.ts';
-import { applyDefaults, pruneUnknown } from '../admission/structural.ts';
+import { pruneUnknown } from '../admission/structural.ts';
 import { type Managers, sameOwners, writeManagers } from '../apply/managed-fields.ts';
 import { afterUpdate } from '../apply/update.ts';
 import type { Identity } from '../auth/identity.ts';
 import type { ServedKind } from '../registry/registry.ts';
+import { defaultedDraft } from './defaulted-draft.ts';
 import type { ServerParts, VerbContext } from './verb-context.ts';
 import { carryWritten, checkFinalizers, checkHostWrite } from './writers.ts';
 
@@ -98,9 +99,9 @@ export function newObject(
     creationTimestamp: instantOf(parts),
   };
   const { status, ...rest } = sent;
-  const draft = applyDefaults(
+  const draft = defaultedDraft(
+    kind,
     { ...rest, ...(kind.status || status === undefined ? {} : { status }), metadata },
-    kind.schema,
     refusedNulls(managers),
   ) as JsonObject;
   const object = carryWritten(frame, undefined, draft as KubeObject);
@@ -136,7 +137,7 @@ export function nextObject(
     checkFinalizers(frame, before, draft);
     checkHostWrite(frame, before, draft);
   }
-  const next = admitted(frame, applyDefaults(draft, kind.schema, refusedNulls(managers)) as KubeObject, before);
+  const next = admitted(frame, defaultedDraft(kind, draft, refusedNulls(managers)) as KubeObject, before);
   const same = jsonEqual(next, before);
   const { managedFields } = before.metadata;
   const sent = wanted.metadata.managedFields;

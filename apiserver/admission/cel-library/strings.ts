@@ -11,13 +11,13 @@ export function registerStrings(environment: Environment, meter: CelMeter | unde
   environment
     .registerFunction(
       'string.find(string): string',
-      (text: string, pattern: string) => patternFor(text, pattern, meter).find(text) ?? '',
+      (text: string, pattern: string) => patternFor(pattern, meter).find(text) ?? '',
     )
     .registerFunction('string.findAll(string): list<string>', (text: string, pattern: string) =>
-      patternFor(text, pattern, meter).findAll(text),
+      patternFor(pattern, meter).findAll(text),
     )
     .registerFunction('string.findAll(string, int): list<string>', (text: string, pattern: string, limit: bigint) => {
-      const found = patternFor(text, pattern, meter).findAll(text);
+      const found = patternFor(pattern, meter).findAll(text);
       return limit < 0n ? found : found.slice(0, Number(limit));
     })
     .registerFunction('string.replace(string, string): string', (text: string, from: string, to: string) =>
@@ -58,17 +58,17 @@ function replaced(text: string, from: string, to: string, limit: number, meter: 
   return text.replaceAll(from, (found) => (left-- > 0 ? to : found));
 }
 
-const PATTERNS_KEPT = 256;
-const patterns = new Map<string, SafePattern>();
+/** A rule's step is as much work as so many steps of effort. */
+const EFFORT_A_STEP = 10;
 
-/** A pattern compiled, and its work on a text paid for. */
-export function patternFor(text: string, pattern: string, meter: CelMeter | undefined): SafePattern {
-  meter?.charge(Math.ceil((text.length * pattern.length) / 16));
-  const known = patterns.get(pattern);
-  if (known !== undefined) return known;
-  const compiled = compilePattern(pattern);
-  const [oldest] = patterns.keys();
-  if (patterns.size >= PATTERNS_KEPT && oldest !== undefined) patterns.delete(oldest);
-  patterns.set(pattern, compiled);
-  return compiled;
+/** A pattern to hold texts against, all of whose work is paid for. */
+export function patternFor(pattern: string, meter: CelMeter | undefined): SafePattern {
+  const spend = (work: number) => meter?.charge(Math.ceil(work / EFFORT_A_STEP));
+  const compiled = compilePattern(pattern, spend);
+  return {
+    size: compiled.size,
+    test: (text) => compiled.test(text, spend),
+    find: (text) => compiled.find(text, spend),
+    findAll: (text) => compiled.findAll(text, spend),
+  };
 }

@@ -202,15 +202,43 @@ describe('a schema', () => {
     fc.assert(check, { numRuns: 10 });
   });
 
-  it('refuses a pattern that is long when its repetitions are written out', () => {
-    assert.throws(
-      () =>
-        compileSchemaCheck({
-          type: 'object',
-          properties: { a: { type: 'string', pattern: '[a-z]{0,1000}|'.repeat(6) } },
-        }),
-      /expression too large/,
-    );
+  it('refuses a pattern that is long when its repetitions are written out, one within another too', () => {
+    for (const pattern of ['[a-z]{0,1000}|'.repeat(21), '(?:(?:a{10}){10}){10}'.repeat(20), '\\pL'.repeat(1_001)]) {
+      const schema: Schema = { type: 'object', properties: { a: { type: 'string', pattern } } };
+      assert.throws(() => compileSchemaCheck(schema), /expression too large/, pattern);
+    }
+  });
+
+  it('gives up on a text that takes too much work to match, naming its field', () => {
+    // A table of its states would hold 2^300 of them.
+    const pattern = `^(a|b)*a(a|b){300}$`;
+    const judge = compileSchemaCheck({ type: 'object', properties: { v: { type: 'string', pattern } } });
+    assert.deepEqual(judge({ v: `a${'ba'.repeat(150)}` }), []);
+    const [cause, ...more] = judge({ v: 'ab'.repeat(100_000) });
+    assert.deepEqual(more, []);
+    assert.equal(cause?.field, 'v');
+    assert.match(cause?.message ?? '', /takes more work than one request may ask for/);
+  });
+
+  it('gives up on conditions that take too much work to hold a value against', () => {
+    const oneOf = Array.from({ length: 1_000 }, (_, i) => ({ maxLength: i }));
+    const judge = compileSchemaCheck({
+      type: 'object',
+      properties: { v: { type: 'array', items: { type: 'string', oneOf } } },
+    });
+    const causes = judge({ v: Array(10_000).fill('x'.repeat(999)) });
+    assert.equal(causes.length, 1);
+    assert.match(causes[0]?.field ?? '', /^v\[[0-9]+\]$/);
+  });
+
+  it('matches patterns of ordinary make in long lists without end of effort', () => {
+    const pattern =
+      '^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?([A-Za-z0-9][-A-Za-z0-9_.]{0,61})?[A-Za-z0-9]$';
+    const judge = compileSchemaCheck({
+      type: 'object',
+      properties: { v: { type: 'array', items: { type: 'string', pattern, maxLength: 316 } } },
+    });
+    assert.deepEqual(judge({ v: Array.from({ length: 20_000 }, (_, i) => `app.kubernetes.io/managed-by-${i}`) }), []);
   });
 
   it('tells a thousand faults at most, and of many long ones what can be read', () => {
