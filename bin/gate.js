@@ -89,7 +89,7 @@ function count(name, { stats, failures, pending }, code, said) {
 }
 
 /** Begun first, longest first, so that none of them is left running alone at the end. */
-const LONG = ['nodelet/drivers', 'nodelet/images', 'kubectl', 'apiserver'];
+const LONG = ['nodelet/drivers', 'nodelet/images', 'kubectl', 'apiserver', 'fuzz'];
 /** Folders whose folders are suites of their own. */
 const SPLIT = new Set(['nodelet']);
 

@@ -9,6 +9,11 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 const PARTS = [
   { name: 'store, 50 kills', file: 'test/apiserver/store/kill.test.ts', env: { COPPICE_KILLS: '50' } },
   { name: 'nodelet, 500 histories', file: 'test/nodelet/histories.test.ts', env: { COPPICE_HISTORIES: '500' } },
+  {
+    name: 'malformed requests, 100,000',
+    file: 'test/fuzz/malformed-requests.test.ts',
+    env: { COPPICE_FUZZ_REQUESTS: '100000' },
+  },
   { name: 'coppice up, 10 adoptions', file: 'test/soak/adopt.soak.ts', env: { COPPICE_ADOPTIONS: '10' } },
 ];
 
