@@ -90,7 +90,7 @@ describe('a server that clients try to exhaust', () => {
   it('ends watches whose readers do not read', async function () {
     this.timeout(60_000);
     const before = watches();
-    const lines = await Promise.all(Array.from({ length: 50 }, open));
+    const lines = await Promise.all(Array.from({ length: 5 }, open));
     for (const line of lines) {
       line.write(Buffer.from(`GET ${CONFIG_MAPS}?watch=1 ${HEAD}\r\n`));
       line.socket.pause();

@@ -19,13 +19,10 @@ const HEAP_TOLERANCE_BYTES = 24 << 20;
 
 function report(outcome: Outcome): string {
   const statuses = [...outcome.statuses].sort().map(([status, count]) => `${status}: ${count}`);
-  const held = outcome.held.map(
-    ({ ms, during }) =>
-      `the loop was held for ${ms} ms during\n    ${during
-        .map(replayable)
-        .map((text) => text.slice(0, 400))
-        .join('\n    ')}`,
-  );
+  const held = outcome.held.map(({ ms, during }) => {
+    const shown = during.map((text) => text.slice(0, 400)).join('\n    ');
+    return `the loop was held for ${ms} ms during\n    ${shown}`;
+  });
   return [
     `answers ${statuses.join(', ')}`,
     ...held.slice(0, process.env.COPPICE_FUZZ_HELD === undefined ? 1 : held.length),
