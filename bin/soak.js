@@ -10,6 +10,11 @@ const PARTS = [
   { name: 'store, 50 kills', file: 'test/apiserver/store/kill.test.ts', env: { COPPICE_KILLS: '50' } },
   { name: 'nodelet, 500 histories', file: 'test/nodelet/histories.test.ts', env: { COPPICE_HISTORIES: '500' } },
   { name: 'client-go, controller-runtime and Flux', file: 'test/clients/go/full.soak.ts', env: {} },
+  {
+    name: 'malformed requests, 100,000',
+    file: 'test/fuzz/malformed-requests.test.ts',
+    env: { COPPICE_FUZZ_REQUESTS: '100000' },
+  },
   { name: 'coppice up, 10 adoptions', file: 'test/soak/adopt.soak.ts', env: { COPPICE_ADOPTIONS: '10' } },
 ];
 

@@ -49,7 +49,7 @@ function checkMergeable(kind: Kind, config: JsonObject): void {
   if (wrong.length === 0) return;
   const told = wrong.length === 1 ? wrong[0] : ['errors:', ...wrong.map((text) => `  ${text}`)].join('\n');
   const where = `${showName(config, 'namespace')}/${showName(config, 'name')}; ${apiVersionOf(kind)}, Kind=${kind.kind}`;
-  throw new ApiError('InternalError', `failed to create typed patch object (${where}): ${told}`, { reasonless: true });
+  throw new ApiError('BadRequest', `failed to create typed patch object (${where}): ${told}`, { reasonless: true });
 }
 
 function showName(config: JsonObject, field: string): string {

@@ -175,7 +175,8 @@ export function oddQuery(random: Random): string {
     // A stream is read to its end only where its end is near.
     const value = random.oneIn(5) ? oddText(random) : random.pick(OPTIONS[name] ?? []);
     const part = `${random.oneIn(30) ? name.toUpperCase() : name}=${encoded(value)}`;
-    for (let times = random.oneIn(20) ? random.pick([2, 3, 1_000]) : 1; times > 0; times--) parts.push(part);
+    for (let times = part.length < 60 && random.oneIn(20) ? random.pick([2, 3, 1_000]) : 1; times > 0; times--)
+      parts.push(part);
   }
   return parts.length === 0 ? '' : `?${parts.join('&')}`;
 }

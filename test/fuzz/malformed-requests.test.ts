@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { RawWatch, send } from '../harness/raw.ts';
 import { OPERATOR_TOKEN } from '../harness/server.ts';
-import { FuzzRequests, replayable } from './fuzz-request.ts';
+import { FuzzRequests } from './fuzz-request.ts';
 import { FuzzWorld } from './fuzz-world.ts';
 import { Random } from './random.ts';
 import { type Outcome, sendRequests } from './send-requests.ts';
@@ -19,14 +19,14 @@ const HEAP_TOLERANCE_BYTES = 24 << 20;
 
 function report(outcome: Outcome): string {
   const statuses = [...outcome.statuses].sort().map(([status, count]) => `${status}: ${count}`);
-  const held = outcome.held.map(
-    ({ ms, during }) =>
-      `the loop was held for ${ms} ms during\n    ${during
-        .map(replayable)
-        .map((text) => text.slice(0, 400))
-        .join('\n    ')}`,
-  );
-  return [`answers ${statuses.join(', ')}`, ...(process.env.COPPICE_FUZZ_HELD === undefined ? [] : held)].join('\n  ');
+  const held = outcome.held.map(({ ms, during }) => {
+    const shown = during.map((text) => text.slice(0, 400)).join('\n    ');
+    return `the loop was held for ${ms} ms during\n    ${shown}`;
+  });
+  return [
+    `answers ${statuses.join(', ')}`,
+    ...held.slice(0, process.env.COPPICE_FUZZ_HELD === undefined ? 1 : held.length),
+  ].join('\n  ');
 }
 
 async function worksAsEver({ test: { server } }: FuzzWorld): Promise<void> {
@@ -60,7 +60,6 @@ describe(`malformed requests (seed ${SEED}, ${COUNT} of them)`, () => {
     await world.clear();
     const after = await world.level(before);
     console.log(`  seed ${SEED}: ${report(outcome)}`);
-    console.log('  level', before, after);
     assert.deepEqual([...warm.faults, ...outcome.faults], [], 'faults');
     assert.deepEqual(world.complaints, []);
     await worksAsEver(world);

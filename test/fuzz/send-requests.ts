@@ -13,7 +13,7 @@ export interface Outcome {
   /** How many answers there were of each status; `closed` where the connection was closed without one. */
   readonly statuses: ReadonlyMap<string, number>;
   /** The longest the loop was held, with what was under way then. */
-  readonly held: readonly { readonly ms: number; readonly during: readonly FuzzRequest[] }[];
+  readonly held: readonly { readonly ms: number; readonly during: readonly string[] }[];
 }
 
 /** Sends requests, eight at a time, and reads what comes back. */
@@ -42,7 +42,7 @@ class Sender implements Outcome {
   readonly context: SecureContext;
   readonly faults: string[] = [];
   readonly statuses = new Map<string, number>();
-  readonly held: { ms: number; during: readonly FuzzRequest[] }[] = [];
+  readonly held: { ms: number; during: readonly string[] }[] = [];
   readonly underWay = new Set<FuzzRequest>();
 
   constructor(port: number, context: SecureContext) {
@@ -72,7 +72,7 @@ class Sender implements Outcome {
       const ms = Math.round(now - last - TICK_MS);
       last = now;
       if (ms < HELD_MS) return;
-      this.held.push({ ms, during: [...this.underWay] });
+      this.held.push({ ms, during: [...this.underWay].map(replayable) });
       this.held.sort((a, b) => b.ms - a.ms).splice(MOST_HELD);
     }, TICK_MS);
     return { [Symbol.dispose]: () => clearInterval(timer) };

@@ -101,7 +101,7 @@ describe('apply', () => {
       [widget('odd', { metadata: { managedFields: [] } }), /^400 metadata.managedFields must be nil/],
       [
         widget('odd', { spec: { bogus: 1 } }),
-        /^500 failed to create typed patch object .*\.spec\.bogus: field not declared/,
+        /^400 failed to create typed patch object .*\.spec\.bogus: field not declared/,
       ],
       [widget('odd', { spec: { size: 'huge' } }), /^422 .*spec\.size: Unsupported value/],
       [widget('odd', { spec: { owner: null } }), /^422 .*spec\.owner/],
