@@ -8,6 +8,7 @@ import { CelMeter, OUT_OF_BUDGET, RULE_BUDGET } from './cel-meter.ts';
 import { celName, celValue } from './cel-values.ts';
 import { childPath } from './field-path.ts';
 import { KindCompileError } from './kind-compile-error.ts';
+import { tallyOf } from './schema-tally.ts';
 import type { Steps, Unchanged } from './unchanged.ts';
 
 /** What the rules of a schema say about an object, and about its change when there is a previous one; of what is `unchanged` then, only the latter. */
@@ -37,7 +38,7 @@ export function compileRules(schema: Schema, limits: RuleLimits = {}): RuleCheck
 
 /** The same, a rule a step. */
 export function* compileRulesInSteps(schema: Schema, limits: RuleLimits = {}): Generator<undefined, CompiledRules> {
-  if (!hasRules(schema)) return { check: undefined, faults: [] };
+  if (tallyOf(schema).rules === 0) return { check: undefined, faults: [] };
   const root = withTypeMeta(schema);
   const meter = new CelMeter();
   const compiler = new RuleCompiler(meter);
@@ -61,15 +62,6 @@ function withoutStacks(work: () => void): void {
   } finally {
     Error.stackTraceLimit = stackTraceLimit;
   }
-}
-
-function hasRules(schema: Schema): boolean {
-  return (
-    (schema['x-kubernetes-validations']?.length ?? 0) > 0 ||
-    Object.values(schema.properties ?? {}).some(hasRules) ||
-    (schema.items !== undefined && hasRules(schema.items)) ||
-    (isObject(schema.additionalProperties) && hasRules(schema.additionalProperties))
-  );
 }
 
 /** At the root, and only there, rules also see the object's type and name. */

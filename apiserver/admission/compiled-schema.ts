@@ -4,7 +4,7 @@ import type { Schema } from '../../resources/meta/schema.ts';
 import { compileRulesInSteps, type RuleCheck } from './cel.ts';
 import { LongWork } from './long-work.ts';
 import { patternFault, patternsIn } from './pattern-faults.ts';
-import { partsOf } from './schema-parts.ts';
+import { tallyOf } from './schema-tally.ts';
 
 /** What came of compiling the patterns and rules of a schema, with what did not compile. */
 export interface CompiledSchema {
@@ -69,12 +69,6 @@ function keep(text: string, made: CompiledSchema): void {
 
 /** Whether there is enough to compile in a schema to be worth keeping. */
 function isMuch(schema: Schema): boolean {
-  let found = 0;
-  const count = (part: Schema): void => {
-    found += (part.pattern === undefined ? 0 : 1) + (part['x-kubernetes-validations']?.length ?? 0);
-    if (found > SURELY_FEW) return;
-    for (const [, below] of partsOf(part, '')) count(below);
-  };
-  count(schema);
-  return found > SURELY_FEW;
+  const { patterns, rules } = tallyOf(schema);
+  return patterns + rules > SURELY_FEW;
 }

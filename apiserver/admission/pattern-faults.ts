@@ -3,6 +3,7 @@ import type { Schema } from '../../resources/meta/schema.ts';
 import { invalidValue } from './causes.ts';
 import { compilePattern } from './safe-pattern.ts';
 import { partsOf } from './schema-parts.ts';
+import { tallyOf } from './schema-tally.ts';
 
 /** A pattern and its place in a schema: `properties[a].items.pattern`. */
 export interface PlacedPattern {
@@ -11,9 +12,13 @@ export interface PlacedPattern {
 }
 
 /** Every pattern of a schema, also those of conditions. */
-export function* patternsIn(schema: Schema, place = ''): Generator<PlacedPattern> {
+export function* patternsIn(schema: Schema): Generator<PlacedPattern> {
+  if (tallyOf(schema).patterns > 0) yield* within(schema, '');
+}
+
+function* within(schema: Schema, place: string): Generator<PlacedPattern> {
   if (schema.pattern !== undefined) yield { place: `${place}pattern`, pattern: schema.pattern };
-  for (const [at, part] of partsOf(schema, place)) yield* patternsIn(part, at);
+  for (const [at, part] of partsOf(schema, place)) yield* within(part, at);
 }
 
 /** What is wrong with a pattern that does not compile. */

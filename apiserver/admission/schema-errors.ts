@@ -192,8 +192,15 @@ function conditionErrors(node: SchemaNode, value: unknown, at: At, fail: Fail): 
     }
   }
   if (oneOf.length > 0) {
-    const found = oneOf.map(branch);
-    if (found.filter((errors) => errors.length === 0).length !== 1) {
+    const found: SchemaError[][] = [];
+    let passed = 0;
+    // Two that pass are wrong, whatever the others say.
+    for (const part of oneOf) {
+      const errors = branch(part);
+      found.push(errors);
+      if (errors.length === 0 && ++passed === 2) break;
+    }
+    if (passed !== 1) {
       tell(found);
       fail('oneOf');
     }

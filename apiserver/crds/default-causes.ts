@@ -5,6 +5,7 @@ import { forbiddenField, invalidValue } from '../admission/causes.ts';
 import { compiledSoon } from '../admission/compiled-schema.ts';
 import { checkListTypes } from '../admission/list-types.ts';
 import { schemaCheck } from '../admission/schema-check.ts';
+import { tallyOf } from '../admission/schema-tally.ts';
 import { applyDefaults, pruneUnknown } from '../admission/structural.ts';
 
 interface Default {
@@ -17,6 +18,7 @@ interface Default {
  * told when the whole of it is compiled.
  */
 export function defaultCauses(root: Schema, place: string): Cause[] {
+  if (tallyOf(root).defaults === 0) return [];
   const found = [...defaultsIn(root, place)];
   if (found.length === 0) return [];
   if (root.default !== undefined) return [forbiddenField(`${place}.default`, 'an object itself has no default')];

@@ -88,8 +88,7 @@ export function jsonEqual(a: unknown, b: unknown): boolean {
   if (a === b) return true;
   if (Array.isArray(a)) return Array.isArray(b) && a.length === b.length && a.every((item, i) => jsonEqual(item, b[i]));
   if (!isObject(a) || !isObject(b)) return false;
-  for (const key of new Set([...Object.keys(a), ...Object.keys(b)])) {
-    if (!jsonEqual(a[key], b[key])) return false;
-  }
+  for (const key of Object.keys(a)) if (!jsonEqual(a[key], b[key])) return false;
+  for (const key of Object.keys(b)) if (b[key] !== undefined && !Object.hasOwn(a, key)) return false;
   return true;
 }
