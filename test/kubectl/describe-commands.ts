@@ -10,7 +10,7 @@ const AT_ONCE = 4;
 /** Tests that run kubectl, by title. They run beside each other, each in a namespace of its own; without kubectl they are skipped aloud. */
 export function describeCommands(title: string, tests: Readonly<Record<string, Commands>>): void {
   describe(title, function () {
-    this.timeout(60_000);
+    this.timeout(120_000);
     const namespaceOf = new Map(Object.keys(tests).map((name, i) => [name, `t-${i}`]));
     const outcomes = new Map(Object.keys(tests).map((name) => [name, Promise.withResolvers<void>()]));
     let world: KubectlWorld | undefined;

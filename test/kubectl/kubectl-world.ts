@@ -8,7 +8,8 @@ import { runScript } from './run-script.ts';
 import { normalise, sortCauses } from './transcript.ts';
 
 const FILES = join(import.meta.dirname, 'files');
-const SCRIPT_MS = 25_000;
+/** Far more than any script needs on a machine that has little else to do. */
+const SCRIPT_MS = 60_000;
 
 /** `seen PATTERN FILE` waits until a file has a line that matches; a script that waits in vain runs into its deadline. */
 const PRELUDE = 'seen() { until grep -qE "$1" "$2" 2>/dev/null; do sleep 0.05; done; }\n';
