@@ -26,16 +26,13 @@ export function integerOption(query: URLSearchParams, name: string): number | un
   return Number(text);
 }
 
-/** A resourceVersion as a number: undefined when absent or empty. */
-export function resourceVersionOption(text: string | null, kind = 'ListOptions'): number | undefined {
+/** A resourceVersion as a number: undefined when absent or empty. The refusal has the words, and no reason, as Kubernetes has it. */
+export function resourceVersionOption(text: string | null): number | undefined {
   if (text === null || text === '') return undefined;
   if (!/^[0-9]{1,16}$/.test(text)) {
-    throw invalidOption(
-      kind,
-      'resourceVersion',
-      'FieldValueInvalid',
-      `Invalid value: ${JSON.stringify(text)}: strconv.ParseUint: parsing ${JSON.stringify(text)}: invalid syntax`,
-    );
+    const shown = JSON.stringify(text);
+    const message = `resourceVersion: Invalid value: ${shown}: strconv.ParseUint: parsing ${shown}: invalid syntax`;
+    throw new ApiError('BadRequest', message, { reasonless: true });
   }
   return Number(text);
 }

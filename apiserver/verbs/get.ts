@@ -14,7 +14,7 @@ import { keyOf, nameOf, type VerbContext } from './verb-context.ts';
 /** GET of one object, or of its status or scale. */
 export async function get(context: VerbContext): Promise<ServerResponse> {
   const { parts, request, served, target } = context;
-  await reach(parts, resourceVersionOption(request.query.get('resourceVersion'), 'GetOptions'), request.signal);
+  await reach(parts, resourceVersionOption(request.query.get('resourceVersion')), request.signal);
   const found = parts.cache.resource(resourceId(storedIn(served.kind))).get(keyOf(context));
   if (found === undefined) throw notFound(served.kind, nameOf(context));
   assertReadable(served.kind, found.object);

@@ -2,12 +2,9 @@ import { gunzipSync } from 'node:zlib';
 import { isObject } from '../../resources/meta/object.ts';
 import type { WireAnswer } from './tls-line.ts';
 
-/**
- * Answers above 499 that a request alone may bring about, each known by what its Status says: an apply that does not fit the schema, which
- * Kubernetes answers so and clients are recorded to be told so; a revision that is not there yet; a stream to a host that is not connected.
- */
+/** Answers above 499 that a request alone may bring about, each known by what its Status says: a revision that is not there yet; a stream to a host
+ * that is not connected. */
 const EXPECTED_5XX: Readonly<Record<number, RegExp>> = {
-  500: /"message":"failed to create typed patch object /,
   503: /is not connected/,
   504: /Too large resource version/,
 };
