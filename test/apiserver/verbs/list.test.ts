@@ -136,7 +136,7 @@ describe('list', () => {
     ['resourceVersion=0&resourceVersionMatch=Exact', 422],
     ['resourceVersion=1&resourceVersionMatch=Whatever', 422],
     ['resourceVersion=1&resourceVersionMatch=', 200],
-    ['resourceVersion=x', 422],
+    ['resourceVersion=x', 400],
     ['sendInitialEvents=true', 422],
     ['continue=garbage', 400],
     ['limit=x', 400],
