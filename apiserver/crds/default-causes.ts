@@ -35,12 +35,19 @@ export function defaultCauses(root: Schema, place: string): Cause[] {
   const causes = [...schemaCheck(schema)(filled), ...checkListTypes(filled, schema)];
   if (causes.length === 0) causes.push(...(rules?.(filled) ?? []));
   return [
-    ...causes.map((cause) => ({ ...cause, field: placeOf(cause.field, found) })),
+    ...causes.map(({ message, ...cause }) => ({
+      ...cause,
+      message: message.replace(NAMED, '$1default$2'),
+      field: placeOf(cause.field, found),
+    })),
     ...unknown.map((path) =>
       invalidValue(placeOf(path, found), path.replace(/^d[0-9]+\.?/, ''), 'is no field it knows'),
     ),
   ];
 }
+
+/** Where a message names one of the fields that stand for defaults. */
+const NAMED = /(^|[ "])d[0-9]+((?:[.[][^ "]*)?"? (?:in body|must validate))/;
 
 /** A null that the schema does not allow is dropped from objects, but as a default it is a fault. */
 function nullsKept(filled: JsonObject, given: JsonObject): JsonObject {

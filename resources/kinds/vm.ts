@@ -2,6 +2,7 @@ import { Type } from 'typebox';
 import { hostRoom } from '../guards/host-guard.ts';
 import { immutable } from '../guards/immutable.ts';
 import { imageUse } from '../guards/in-use.ts';
+import { ownGuest } from '../guards/own-guest.ts';
 import { livingTenant, vmQuota } from '../guards/tenant-guard.ts';
 import { admitVM, knownSize } from '../guards/vm-admission.ts';
 import { defineCoppiceKind, type ObjectOf } from '../meta/define-kind.ts';
@@ -152,7 +153,15 @@ export const VM = defineCoppiceKind({
   nameRule: 'label',
   rules: {
     admit: admitVM,
-    guards: [livingTenant, knownSize, immutable('spec.image', 'spec.size', 'spec.class'), vmQuota, imageUse, hostRoom],
+    guards: [
+      livingTenant,
+      knownSize,
+      immutable('spec.image', 'spec.size', 'spec.class'),
+      vmQuota,
+      imageUse,
+      ownGuest,
+      hostRoom,
+    ],
   },
 });
 export type VM = ObjectOf<typeof spec, typeof status>;

@@ -361,7 +361,7 @@ describe('applying', () => {
   });
   describe('is refused with', () => {
     for (const [what, spec, message] of REFUSED) {
-      it(what, () => assert.throws(() => new ApplyWorld().apply('a', spec), { reason: 'InternalError', message }));
+      it(what, () => assert.throws(() => new ApplyWorld().apply('a', spec), { reason: 'BadRequest', message }));
     }
   });
 });

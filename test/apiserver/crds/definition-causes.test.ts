@@ -230,6 +230,17 @@ describe('the validation of CustomResourceDefinitions', () => {
     assert.equal(ours.length, 5);
   });
 
+  it('calls a default a default', () => {
+    const faulty = { type: 'object', properties: { b: { type: 'integer' } }, default: { b: 'x' } };
+    for (const [schema, told] of [
+      [{ ...text, default: 1 }, 'Invalid value: "integer": default in body must be of type string: "integer"'],
+      [faulty, 'Invalid value: "string": default.b in body must be of type integer: "string"'],
+    ] as const) {
+      const [cause] = definitionCauses(asDefinition(field(schema)), undefined);
+      assert.equal(cause?.message, told);
+    }
+  });
+
   it('keeps who a kind is once it is served', () => {
     const before = {
       ...asDefinition(definition()),
