@@ -18,7 +18,7 @@ import { warningOf } from './requests/deprecation.ts';
 import { asYaml, compressed } from './requests/finish-response.ts';
 import { type Negotiated, negotiate } from './requests/media-type.ts';
 import { parseRoute, type ResourceTarget, type Route } from './requests/route.ts';
-import type { App, ServerRequest, ServerResponse } from './requests/server-request.ts';
+import type { App, Crowd, ServerRequest, ServerResponse } from './requests/server-request.ts';
 import type { Answerers } from './verbs/answer.ts';
 import { checkRepresentation } from './verbs/represent.ts';
 import { selectionOf } from './verbs/selection.ts';
@@ -47,7 +47,7 @@ const READ_MS = 60_000;
 /** The whole server but its sockets: a request in, a response out. */
 export function createApp(deps: AppDeps): App {
   const documents = new Documents(deps.parts.registry, deps.version, deps.ready, deps.issuer);
-  const limit = new RequestLimit(MOST_REQUESTS);
+  const limits = { operators: new RequestLimit(MOST_REQUESTS), others: new RequestLimit(MOST_REQUESTS) };
   return async (request) => {
     const parsed = route(request);
     const anonymous = !(parsed instanceof ApiError) && parsed.type === 'document' && isAnonymous(parsed.segments);
@@ -55,7 +55,7 @@ export function createApp(deps: AppDeps): App {
       if (parsed instanceof ApiError) throw parsed;
       if (parsed.type === 'unknown') return nothingHere();
       if (parsed.type === 'document') return document(documents, request, identity, parsed.segments);
-      return resource(deps, limit, request, identity, parsed.target);
+      return resource(deps, limits, request, identity, parsed.target);
     });
     return compressed(request, wantsYaml(request) ? await asYaml(response) : response);
   };
@@ -107,7 +107,7 @@ function document(
 
 async function resource(
   deps: AppDeps,
-  limit: RequestLimit,
+  limits: Readonly<Record<Crowd, RequestLimit>>,
   request: ServerRequest,
   identity: Identity,
   target: ResourceTarget,
@@ -133,11 +133,14 @@ async function resource(
   const { representation } =
     stream || !served.kind.stored ? PLAIN : negotiate(request.headers.accept, verb === 'watch');
   checkRepresentation(verb, representation, request.query);
-  const context: VerbContext = { parts: deps.parts, request, identity, served, target, ask, representation };
+  const crowd = crowdOf(identity);
+  const body = (maxBytes: number) => request.body(maxBytes, crowd);
+  const parts = deps.parts;
+  const context: VerbContext = { parts, request: { ...request, body }, identity, served, target, ask, representation };
   return warningOf(served.kind.deprecation, () => {
     if (stream || verb === 'watch') return handler(context);
     const answer = () => withDeadline(deps, context, isRead(request) ? READ_MS : MUTATION_MS, handler);
-    return isOwn(identity) ? answer() : limit.run(answer);
+    return isOwn(identity) ? answer() : limits[crowd].run(answer);
   });
 }
 
@@ -163,6 +166,9 @@ async function findServed(
 }
 
 /** The fleet goes on however many clients there are. */
+const crowdOf = (identity: Identity): Crowd =>
+  isOwn(identity) || roleOf(identity) === 'operator' ? 'operators' : 'others';
+
 const isOwn = (identity: Identity) => roleOf(identity) === 'host' || roleOf(identity)?.startsWith('controller:');
 
 const isRead = ({ method }: ServerRequest) => method === 'GET' || method === 'HEAD';

@@ -9,7 +9,7 @@ import { BodyBudget, type BodyShare, readBody } from './body-budget.ts';
 import { Connections } from './connections.ts';
 import { endSocket } from './end-socket.ts';
 import { failure } from './requests/respond.ts';
-import type { App, Credential, ServerRequest, ServerResponse } from './requests/server-request.ts';
+import type { App, Credential, Crowd, ServerRequest, ServerResponse } from './requests/server-request.ts';
 import { writeResponse } from './write-response.ts';
 
 /** Takes a WebSocket handshake; it answers on the socket itself. */
@@ -85,7 +85,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   });
   // The server lets go of sockets that were upgraded; closing must end them too.
   const upgraded = new Set<Duplex>();
-  const serving = { ...options, limits, bodies: new BodyBudget(limits.bodyBytes), connections: new Connections() };
+  const serving = { ...options, limits, bodies: bodiesOf(limits), connections: new Connections() };
   server.on('request', (incoming, outgoing) => void serve(serving, incoming, outgoing));
   server.on('checkContinue', (incoming, outgoing) => {
     inviteBody(outgoing);
@@ -143,7 +143,7 @@ function bind(server: Server, host: string, port: number): Promise<void> {
 
 interface Serving extends ListenOptions {
   readonly limits: ListenLimits;
-  readonly bodies: BodyBudget;
+  readonly bodies: Readonly<Record<Crowd, BodyBudget>>;
   readonly connections: Connections;
 }
 
@@ -151,18 +151,24 @@ async function serve(serving: Serving, incoming: IncomingMessage, outgoing: Node
   const { app, bodies, clock, connections, limits } = serving;
   const { socket } = incoming;
   using entered = connections.enter(outgoing, socket);
-  using share = bodies.share();
+  using operators = bodies.operators.share();
+  using others = bodies.others.share();
   const { signal } = entered;
   const options = { headOnly: incoming.method === 'HEAD', clock, stalledMs: limits.stalledMs, signal };
   try {
     const tooMany = connections.underWay(socket) > limits.pipelined;
-    const response = tooMany ? tooManyAtOnce(limits) : await app(requestOf(incoming, signal, share));
+    const response = tooMany ? tooManyAtOnce(limits) : await app(requestOf(incoming, signal, { operators, others }));
     await writeResponse(response, outgoing, options);
   } catch {
     // The app answers its own failures; what reaches here is a connection that broke.
     outgoing.destroy();
   }
 }
+
+const bodiesOf = ({ bodyBytes }: ListenLimits) => ({
+  operators: new BodyBudget(bodyBytes),
+  others: new BodyBudget(bodyBytes),
+});
 
 function tooManyAtOnce({ pipelined }: ListenLimits): ServerResponse {
   const why = `more than ${pipelined} requests are under way on this connection`;
@@ -186,9 +192,13 @@ function takeUpgrade(upgrade: Upgrader, incoming: IncomingMessage, socket: Duple
 }
 
 /** A handshake has no body. */
-const NO_SHARE = new BodyBudget(0).share();
+const NO_SHARE = { operators: new BodyBudget(0).share(), others: new BodyBudget(0).share() };
 
-function requestOf(incoming: IncomingMessage, signal: AbortSignal, share: BodyShare): ServerRequest {
+function requestOf(
+  incoming: IncomingMessage,
+  signal: AbortSignal,
+  shares: Readonly<Record<Crowd, BodyShare>>,
+): ServerRequest {
   const url = incoming.url ?? '/';
   const mark = url.indexOf('?');
   const repeated = repeatedHeaders(incoming);
@@ -198,7 +208,7 @@ function requestOf(incoming: IncomingMessage, signal: AbortSignal, share: BodySh
     query: new URLSearchParams(mark < 0 ? '' : url.slice(mark + 1)),
     headers: flatHeaders(incoming),
     ...(repeated === undefined ? {} : { repeated }),
-    body: (maxBytes) => readBody(incoming, maxBytes, share, signal),
+    body: (maxBytes, crowd = 'operators') => readBody(incoming, maxBytes, shares[crowd], signal),
     signal,
     credential: credentialOf(incoming),
   };

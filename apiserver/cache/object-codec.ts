@@ -23,19 +23,37 @@ export class ObjectCodec {
   }
 
   encode(resource: { readonly group: string; readonly plural: string }, key: string, object: KubeObject): Uint8Array {
-    const plain = encodeStored(object);
+    return this.seal(resource, key, encodeStored(object), object.metadata.uid);
+  }
+
+  /** What is kept besides an object and tells of it, sealed where its kind is. */
+  seal(
+    resource: { readonly group: string; readonly plural: string },
+    key: string,
+    plain: Uint8Array,
+    uid = '',
+  ): Uint8Array {
     if (this.#sealing?.resources.has(resourceId(resource)) !== true) return plain;
-    return this.#sealing.sealer.seal(plain, key, object.metadata.uid);
+    return this.#sealing.sealer.seal(plain, key, uid);
+  }
+
+  /** What `seal` made. Throws `UnsealError`. */
+  open(key: string, value: Uint8Array): Uint8Array {
+    if (!Sealer.isSealed(value)) return value;
+    if (this.#sealing === undefined) throw new UnsealError('it is sealed, and this server has no keys');
+    return this.#sealing.sealer.open(value, key);
   }
 
   /** The object at a store key. What cannot be unsealed becomes an object with a name and nothing else, marked as damaged. */
   decode(key: string, value: Uint8Array, revision: number): StoredObject {
-    const objectKey = parseStoreKey(key)?.objectKey ?? key;
+    const place = parseStoreKey(key);
+    const objectKey = place?.objectKey ?? key;
     const read = (plain: Uint8Array) => decodeStored(objectKey, plain, revision, (text) => parseJson(text).value);
-    if (!Sealer.isSealed(value)) return read(value);
+    const mustBeSealed = place !== undefined && this.#sealing?.resources.has(place.resourceId) === true;
+    if (!Sealer.isSealed(value) && !mustBeSealed) return read(value);
     try {
-      if (this.#sealing === undefined) throw new UnsealError('it is sealed, and this server has no keys');
-      return read(this.#sealing.sealer.open(value, key));
+      if (!Sealer.isSealed(value)) throw new UnsealError('it is not sealed');
+      return read(this.open(key, value));
     } catch (error) {
       if (!(error instanceof UnsealError)) throw error;
       const stored = read(encodeStored(standIn(objectKey, error)));
@@ -45,7 +63,16 @@ export class ObjectCodec {
   }
 }
 
-function standIn(objectKey: string, { uid = '' }: UnsealError): KubeObject {
-  const metadata = { ...splitKey(objectKey), uid, resourceVersion: '', creationTimestamp: '1970-01-01T00:00:00Z' };
+/** Says on an object in a list that it could not be read, and why. */
+export const UNREADABLE_ANNOTATION = 'coppice.dev/unreadable';
+
+function standIn(objectKey: string, { uid = '', message }: UnsealError): KubeObject {
+  const metadata = {
+    ...splitKey(objectKey),
+    uid,
+    resourceVersion: '',
+    creationTimestamp: '1970-01-01T00:00:00Z',
+    annotations: { [UNREADABLE_ANNOTATION]: message },
+  };
   return { apiVersion: '', kind: '', metadata };
 }

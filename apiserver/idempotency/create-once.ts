@@ -1,4 +1,5 @@
 import { ApiError, invalid } from '../../resources/meta/api-error.ts';
+import { storedIn } from '../../resources/meta/define-kind.ts';
 import type { KubeObject } from '../../resources/meta/object.ts';
 import { authorizeObject } from '../auth/authorize.ts';
 import type { WritePlan } from '../registry/commit.ts';
@@ -46,7 +47,7 @@ export async function createOnce(
   const name = keptName(identity, { method, path, key, body });
   for (;;) {
     const there = await fromStore(parts.store.get(name.key, signal));
-    const kept = there && decodeKept(there.value);
+    const kept = there && decodeKept(parts.cache.codec.open(name.key, there.value));
     const live = kept !== undefined && kept.dueMs > parts.clock.now();
     if (live && there !== undefined) return { ...replay(context, name, kept, there.modRevision), replayed: true };
     await checkRoom(context, name);
@@ -86,13 +87,15 @@ async function checkRoom({ parts, request }: VerbContext, { shelf }: KeptName): 
 }
 
 function record(
-  { parts }: VerbContext,
+  { parts, served }: VerbContext,
   { key, body }: KeptName,
   over: number,
   warnings: readonly string[],
 ): ReturnType<Remember> {
   if (parts.cache.fence(key) !== over) throw new AnsweredMeanwhile();
   const dueMs = parts.clock.now() + KEPT_MS;
+  const { codec } = parts.cache;
+  const home = storedIn(served.kind);
   return {
     key,
     revision: over,
@@ -102,7 +105,8 @@ function record(
         throw new ApiError('RequestEntityTooLarge', `Request entity too large: ${why}`);
       }
       return [
-        { key, value: encodeKept({ body, dueMs, warnings, at, stored }) },
+        // What the answer tells, and the digest of what was sent, are as secret as the object.
+        { key, value: codec.seal(home, key, encodeKept({ body, dueMs, warnings, at, stored })) },
         { key: dueKey(dueMs, key), value: new Uint8Array() },
       ];
     },

@@ -1,7 +1,9 @@
 import { pipeline, Readable } from 'node:stream';
 import { promisify } from 'node:util';
 import { createGzip, gzip } from 'node:zlib';
+import { ApiError } from '../../resources/meta/api-error.ts';
 import { parseJson } from '../../resources/meta/json.ts';
+import { failure } from './respond.ts';
 import type { ServerRequest, ServerResponse } from './server-request.ts';
 import { yamlText } from './yaml-text.ts';
 
@@ -10,19 +12,33 @@ const COMPRESSED_FROM = 128 << 10;
 /** Speed counts for more than the last few percent. */
 const LEVEL = 1;
 
-/** A whole answer in JSON, as YAML. */
+/** Writing YAML takes all of an answer at once, and far longer than JSON. */
+export const MOST_YAML_BYTES = 1 << 20;
+
+/** A whole answer in JSON, as YAML; 406 when it is long. */
 export async function asYaml(response: ServerResponse): Promise<ServerResponse> {
   const { headers, body } = response;
   if (headers['content-type'] !== 'application/json' || response.live === true) return response;
-  const { value } = parseJson(Buffer.from(await whole(body)).toString('utf8'));
+  const bytes = await whole(body, MOST_YAML_BYTES);
+  if (bytes === undefined) {
+    const why = `an answer of more than ${MOST_YAML_BYTES} bytes is not given as YAML; ask for application/json, or for pages with limit`;
+    return failure(new ApiError('NotAcceptable', why));
+  }
+  const { value } = parseJson(Buffer.from(bytes).toString('utf8'));
   const text = new TextEncoder().encode(yamlText(value));
   return { ...response, headers: { ...headers, 'content-type': 'application/yaml' }, body: text };
 }
 
-async function whole(body: ServerResponse['body']): Promise<Uint8Array> {
-  if (body instanceof Uint8Array) return body;
+/** All of a body, or undefined when it is longer than that. */
+async function whole(body: ServerResponse['body'], most: number): Promise<Uint8Array | undefined> {
+  if (body instanceof Uint8Array) return body.length > most ? undefined : body;
   const pieces: Uint8Array[] = [];
-  for await (const piece of body) pieces.push(piece);
+  let bytes = 0;
+  for await (const piece of body) {
+    bytes += piece.length;
+    if (bytes > most) return undefined;
+    pieces.push(piece);
+  }
   return Buffer.concat(pieces);
 }
 

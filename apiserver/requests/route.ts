@@ -27,7 +27,8 @@ export function parseRoute(path: string): Route {
   const [root] = segments;
   if (root === undefined || DOCUMENT_ROOTS.has(root)) return { type: 'document', segments };
   if (root === 'api') return under(segments, '', 1);
-  if (root === 'apis') return under(segments, segments[1] ?? '', 2);
+  // The group without a name has paths of its own.
+  if (root === 'apis') return segments[1] === 'core' ? { type: 'unknown' } : under(segments, segments[1] ?? '', 2);
   return { type: 'unknown' };
 }
 

@@ -14,6 +14,9 @@ export type Credential =
       };
     };
 
+/** Whose requests are bounded together: what service accounts send never crowds out who runs the server. */
+export type Crowd = 'operators' | 'others';
+
 /** A request as the app sees it, wherever it came from. */
 export interface ServerRequest {
   readonly method: string;
@@ -24,8 +27,11 @@ export interface ServerRequest {
   readonly headers: Readonly<Record<string, string>>;
   /** The lines of headers that mean something line by line (`impersonate-*`), where they came off the wire. */
   readonly repeated?: Readonly<Record<string, readonly string[]>>;
-  /** The whole body. Throws `RequestEntityTooLarge` beyond `maxBytes`. */
-  body(maxBytes: number): Promise<Uint8Array>;
+  /**
+   * The whole body. Throws `RequestEntityTooLarge` beyond `maxBytes`, and `TooManyRequests` while the bodies under way take all the room of their
+   * crowd.
+   */
+  body(maxBytes: number, crowd?: Crowd): Promise<Uint8Array>;
   /** Aborts when the caller goes away. */
   readonly signal: AbortSignal;
   readonly credential: Credential;

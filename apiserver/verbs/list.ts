@@ -8,8 +8,9 @@ import { asApiError } from '../registry/store-failure.ts';
 import { viewOf } from '../registry/versions.ts';
 import { checkListOptions } from '../requests/list-options.ts';
 import { integerOption, resourceVersionOption } from '../requests/options.ts';
+import { warningHeaders } from '../requests/respond.ts';
 import type { ServerResponse } from '../requests/server-request.ts';
-import { assertReadable } from '../sealing/damage.ts';
+import { isDamaged } from '../sealing/damage.ts';
 import { StoreError } from '../store/store.ts';
 import type { ListMeta } from '../table/partial-metadata.ts';
 import { decodeContinue, encodeContinue } from './continue-token.ts';
@@ -21,11 +22,19 @@ import type { VerbContext } from './verb-context.ts';
 /** GET of a collection. */
 export async function list(context: VerbContext): Promise<ServerResponse> {
   const { items, meta } = await pageOf(context);
-  return manyObjects(context.served.kind, items, meta, {
+  const response = manyObjects(context.served.kind, items, meta, {
     representation: context.representation,
     query: context.request.query,
     nowMs: context.parts.clock.now(),
   });
+  const warnings = warningHeaders(unreadable(context.served.kind, items));
+  return { ...response, headers: { ...response.headers, ...warnings } };
+}
+
+/** One that cannot be read does not keep the others from being listed; it stands there by its name, and whoever lists is warned. */
+function unreadable({ plural }: Kind, items: readonly StoredObject[]): readonly string[] {
+  const names = items.filter(({ object }) => isDamaged(object)).map(({ key }) => key);
+  return names.length === 0 ? [] : [`cannot be read, only deleted: ${plural} ${names.slice(0, 10).join(', ')}`];
 }
 
 /** The objects that a request for a collection is about, and what its list says of itself. */
@@ -39,7 +48,6 @@ export async function pageOf(
   const kept = keyRange(from.objects, target.namespace, from.after);
   const rest = shownAsKept(served.kind) ? kept : kept.map((item) => viewOf(served.kind, item));
   const matching = selection.all ? rest : rest.filter((item) => selection.matches(item.object));
-  for (const { object } of matching) assertReadable(served.kind, object);
   const resourceVersion = String(from.revision);
   if (limit === 0 || matching.length <= limit) return { items: matching, meta: { resourceVersion } };
   const items = matching.slice(0, limit);

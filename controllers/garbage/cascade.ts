@@ -35,7 +35,7 @@ export async function cascade(
   { client, owned }: CascadeDeps,
   signal: AbortSignal,
 ): Promise<Outcome> {
-  const dependents = owned.dependents(object.metadata.uid);
+  const dependents = owned.dependents(object);
   const writes = new InFlight(WRITES_AT_ONCE);
   for (const dependent of dependents) {
     if (wish === 'orphan') await writes.start(() => disown(client, dependent, object.metadata.uid, signal));
@@ -57,7 +57,7 @@ export async function cascade(
 /** Whether a dependent is to wait for dependents of its own. Where one of these waits already, they own each other in a circle, and somebody must go first. */
 function waits({ object }: Found, owned: OwnedObjects): boolean {
   if ((object.metadata.finalizers ?? []).includes(ORPHAN_FINALIZER)) return false;
-  const dependents = owned.dependents(object.metadata.uid);
+  const dependents = owned.dependents(object);
   return dependents.length > 0 && !dependents.some((one) => cascadeOf(one.object) === 'foreground');
 }
 

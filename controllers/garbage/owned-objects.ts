@@ -64,10 +64,16 @@ export class OwnedObjects {
     return followed === undefined || object === undefined ? undefined : { ref: followed.ref, object };
   }
 
-  /** Everything that names this uid as an owner. */
-  dependents(uid: string): readonly Found[] {
+  /**
+   * Everything else that names an object as its owner. What is in a namespace owns within it only: a name for it elsewhere is somebody's claim, which
+   * holds nothing.
+   */
+  dependents({ metadata: { uid, namespace } }: KubeObject): readonly Found[] {
     return [...this.#followed.values()].flatMap(({ ref, byOwner }) =>
-      byOwner.get(uid).map((object) => ({ ref, object })),
+      byOwner
+        .get(uid)
+        .filter(({ metadata }) => metadata.uid !== uid && (namespace === undefined || metadata.namespace === namespace))
+        .map((object) => ({ ref, object })),
     );
   }
 

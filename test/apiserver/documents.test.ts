@@ -46,7 +46,13 @@ describe('documents', () => {
 
   it('of groups that are not served are 404 in plain text', async () => {
     await using server = await WidgetServer.start();
-    for (const path of ['/apis/nope.example.com', '/apis/nope.example.com/v1', '/healthz/nope', '/nope']) {
+    for (const path of [
+      '/apis/nope.example.com',
+      '/apis/nope.example.com/v1',
+      '/apis/core/v1/namespaces',
+      '/healthz/nope',
+      '/nope',
+    ]) {
       const { status, text, headers } = await server.send('GET', path);
       assert.deepEqual([status, text], [404, '404 page not found'], path);
       assert.match(String(headers['content-type']), /^text\/plain/);

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { controllerIdentity } from '../../apiserver/auth/identity.ts';
+import { controllerIdentity, serviceAccountIdentity } from '../../apiserver/auth/identity.ts';
 import { MOST_REQUESTS } from '../../apiserver/request-limit.ts';
 import { rawRequest, send } from '../harness/raw.ts';
 import { startTestServer, type TestServer } from '../harness/server.ts';
@@ -30,5 +30,26 @@ describe('a server with more to answer than it takes on at once', () => {
     sent.resolve(new TextEncoder().encode('nothing'));
     for (const { status } of await Promise.all(slow)) assert.equal(status, 400);
     assert.equal((await send(app, 'GET', CONFIG_MAPS)).status, 200);
+  });
+
+  it('says so to service accounts without the operator noticing', async () => {
+    const { app } = test.server;
+    const identity = serviceAccountIdentity('default', 'crowd');
+    const crowds = new Set<string | undefined>();
+    const sent = Promise.withResolvers<Uint8Array>();
+    const slow = Array.from({ length: MOST_REQUESTS }, () =>
+      app({
+        ...rawRequest('POST', CONFIG_MAPS, { identity }),
+        body: (_, crowd) => {
+          crowds.add(crowd);
+          return sent.promise;
+        },
+      }),
+    );
+    assert.equal((await send(app, 'GET', CONFIG_MAPS, { identity })).status, 429);
+    assert.equal((await send(app, 'GET', CONFIG_MAPS)).status, 200);
+    assert.deepEqual([...crowds], ['others'], 'their bodies have a room of their own');
+    sent.resolve(new TextEncoder().encode('nothing'));
+    await Promise.all(slow);
   });
 });

@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { tokenHash } from '../../../apiserver/auth/bearer-tokens.ts';
 import { OPERATOR } from '../../../apiserver/auth/identity.ts';
 import { storeKey } from '../../../apiserver/cache/keys.ts';
+import { UNREADABLE_ANNOTATION } from '../../../apiserver/cache/object-codec.ts';
 import { ApiClient } from '../../../apiserver/client/client.ts';
 import { startApiServer } from '../../../apiserver/server.ts';
 import { MemoryStore } from '../../../apiserver/store/memory/store.ts';
@@ -15,6 +17,7 @@ import { systemClock } from '../../../resources/ambient/system-clock.ts';
 import { systemIds } from '../../../resources/ambient/system-ids.ts';
 import { ConfigMap } from '../../../resources/kinds/config-map.ts';
 import { Secret } from '../../../resources/kinds/secret.ts';
+import { send } from '../../harness/raw.ts';
 import { SEALING_KEY } from '../../harness/server.ts';
 
 const HUSH = 'nobody-may-read-this';
@@ -134,7 +137,18 @@ describe('Secrets in the store', () => {
       message: /^secrets "default\/bad" cannot be read: it is damaged/,
     };
     await assert.rejects(secrets.get('bad'), refused);
-    await assert.rejects(secrets.list(), refused);
+    const listed = await secrets.list();
+    const shown = listed.items.map(({ metadata, data }) => [
+      metadata.name,
+      metadata.annotations?.[UNREADABLE_ANNOTATION] !== undefined,
+      data,
+    ]);
+    assert.deepEqual(shown, [
+      ['bad', true, undefined],
+      ['good', false, { k: btoa(HUSH) }],
+    ]);
+    const answer = await send(server.app, 'GET', secrets.path());
+    assert.deepEqual(answer.headers.warning, ['299 - "cannot be read, only deleted: secrets default/bad"']);
     await assert.rejects(secrets.patch('bad', { stringData: { k: 'x' } }), refused);
     await assert.rejects(secrets.create(aSecret('bad')), { reason: 'AlreadyExists' });
     assert.deepEqual((await secrets.get('good')).data, { k: btoa(HUSH) });
@@ -143,6 +157,34 @@ describe('Secrets in the store', () => {
       (await secrets.list()).items.map(({ metadata }) => metadata.name),
       ['good'],
     );
+  });
+
+  it('count for nothing when they are not sealed', async () => {
+    await using store = await MemoryStore.open({ ids: systemIds });
+    await using server = await serve(store);
+    const secrets = secretsOf(server);
+    await secrets.create(aSecret('mine'));
+    const forged = { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'mine', namespace: 'default' }, data: {} };
+    await overwrite(store, keyOf('mine'), () => new TextEncoder().encode(JSON.stringify(forged)));
+    await server.parts.cache.caughtUp(AbortSignal.timeout(5_000));
+    await assert.rejects(secrets.get('mine'), /it is not sealed/);
+  });
+
+  it('leave nothing of themselves with the answers that are kept for Idempotency-Keys', async () => {
+    await using store = await MemoryStore.open({ ids: systemIds });
+    await using server = await serve(store);
+    const headers = { 'idempotency-key': 'once' };
+    const body = { ...aSecret('kept'), stringData: { pin: '4711' }, [HUSH]: 'misplaced' };
+    const url = secretsOf(server).path();
+    const first = await send(server.app, 'POST', url, { headers, body });
+    assert.equal(first.status, 201);
+    const { entries } = await store.range({ prefix: 'idempotency/answers/' });
+    assert.equal(entries.length, 1);
+    const text = Buffer.from(entries[0]?.value ?? []).toString('latin1');
+    const digest = createHash('sha256').update(JSON.stringify(body)).digest('base64url');
+    assert.ok(!text.includes(HUSH) && !text.includes(digest));
+    const again = await send(server.app, 'POST', url, { headers, body });
+    assert.deepEqual([again.headers['idempotency-replayed'], again.body], ['true', first.body]);
   });
 
   it('cannot be read in the place of another', async () => {

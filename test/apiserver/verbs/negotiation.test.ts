@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { gunzipSync } from 'node:zlib';
+import { MOST_YAML_BYTES } from '../../../apiserver/requests/finish-response.ts';
 import { parseYaml } from '../../../apiserver/requests/yaml.ts';
 import { RawWatch, rawRequest } from '../../harness/raw.ts';
 import { GADGETS, MERGE, NAMESPACES, WIDGETS, WidgetServer, widget } from './widget-server.ts';
@@ -34,6 +35,16 @@ describe('what is answered', () => {
     assert.deepEqual([kind, code], ['Status', 404]);
     assert.equal(status, 'Failure');
     assert.equal((await accepting('application/yaml', `${WIDGETS}?watch=true`)).status, 406);
+  });
+
+  it('is no YAML when it is long: that would hold up everybody', async () => {
+    for (const name of ['a', 'b', 'c']) {
+      const value = 'x'.repeat(MOST_YAML_BYTES / 3);
+      await server.make(name, { spec: { size: 'small', anything: { value } } });
+    }
+    const { status, body } = await accepting('application/yaml', WIDGETS);
+    assert.deepEqual([status, body.reason], [406, 'NotAcceptable']);
+    assert.equal((await accepting('application/yaml', `${WIDGETS}?limit=1`)).status, 200);
   });
 
   it('is of meta.k8s.io/v1beta1 when that is asked for, rows and items and events too', async () => {

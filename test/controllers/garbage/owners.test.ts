@@ -149,6 +149,18 @@ describe('owners and what they own', () => {
     await owners.collected('a');
   });
 
+  it('a claim from another namespace holds nothing, nor one on itself', async () => {
+    await using owners = await Owners.start();
+    const a = await owners.make('a');
+    owners.fleet.startControllers('garbage');
+    await owners.settled();
+    // Younger than what the collector looks at, so that it is there when its owner is deleted.
+    await owners.make('far', [ownedBy(a)], { namespace: 'default', finalizers: [HOLD] });
+    await owners.at().patch('a', { metadata: { ownerReferences: [ownedBy(a)] } });
+    await owners.at().delete('a', { propagationPolicy: 'Foreground' });
+    await owners.fleet.eventually('a is gone', () => !owners.names().split(',').includes('a'));
+  });
+
   it('an owner made again under its name does not keep what the first owned', async () => {
     await using owners = await Owners.start();
     owners.fleet.startControllers('garbage');
