@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import { type Batch, type Store, StoreError } from '../../../apiserver/store/store.ts';
-import type { Clock } from '../../../resources/ambient/clock.ts';
-import { systemClock } from '../../../resources/ambient/system-clock.ts';
 import { CutProxy } from '../../harness/cut-proxy.ts';
 import { EtcdServer, needEtcd } from '../../harness/etcd-server.ts';
+import { hurried } from '../../harness/hurried-clock.ts';
 import { until } from '../../harness/until.ts';
 import { EtcdHome } from './etcd-home.ts';
 import { batchLine, entryLine, rejectsWith, txn, watchEnd, watched, write } from './store-maker.ts';
@@ -155,16 +154,6 @@ describe('the etcd store over outages', () => {
     assert.throws(() => store.txn(txn({ put: { a: '2' } })), { reason: 'Closed' });
   });
 });
-
-/** Time that goes faster, for deadlines that nobody should wait for. */
-function hurried(factor: number): Clock {
-  return {
-    now: () => systemClock.now(),
-    monotonic: () => systemClock.monotonic() * factor,
-    sleep: (ms, signal) => systemClock.sleep(ms / factor, signal),
-    after: (ms, run) => systemClock.after(ms / factor, run),
-  };
-}
 
 function follow(store: Store, from: number): { readonly seen: Batch[]; stop(): Promise<void> } {
   const ending = new AbortController();
