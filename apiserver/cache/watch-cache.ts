@@ -123,7 +123,6 @@ export class WatchCache {
 
   /** Resolves once every write acknowledged before, by whatever server, is in the cache. */
   async caughtUp(signal: AbortSignal): Promise<void> {
-    if (this.#ended) throw cut();
     await this.waitFor(await fromStore(this.#latest(signal)), signal);
   }
 

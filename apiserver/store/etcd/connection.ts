@@ -49,6 +49,7 @@ export class EtcdConnection {
   readonly #members: readonly ConnectionPool[];
   readonly #clock: Clock;
   readonly #slots = new CallSlots(CALLS_AT_ONCE);
+  readonly #closing = new AbortController();
   #current = 0;
 
   constructor({ endpoints, tls, auth, clock }: ConnectionOptions) {
@@ -100,8 +101,9 @@ export class EtcdConnection {
     }
   }
 
-  /** Ends all channels. To be called once nothing is under way. */
-  close(): void {
+  /** Ends all channels. Calls still under way reject with the reason. */
+  close(reason: Error): void {
+    this.#closing.abort(reason);
     for (const member of this.#members) member.close();
   }
 
@@ -109,7 +111,8 @@ export class EtcdConnection {
     const { again, deadlineMs, signal } = how;
     const ended = new AbortController();
     const stop = this.#clock.after(Math.max(0, deadlineMs - this.#clock.monotonic()), () => ended.abort(overdue()));
-    const ending = signal === undefined ? ended.signal : AbortSignal.any([signal, ended.signal]);
+    const given = signal === undefined ? [this.#closing.signal] : [signal, this.#closing.signal];
+    const ending = AbortSignal.any([...given, ended.signal]);
     let entered = false;
     let last: EtcdCallError | undefined;
     try {
@@ -127,7 +130,7 @@ export class EtcdConnection {
         await this.#clock.sleep(waitMs, ending);
       }
     } catch (error) {
-      if (signal?.aborted) throw signal.reason;
+      for (const end of given) end.throwIfAborted();
       throw last ?? callError(error);
     } finally {
       stop();

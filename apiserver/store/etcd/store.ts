@@ -47,8 +47,9 @@ export async function openEtcdStore(options: EtcdStoreOptions): Promise<EtcdStor
     const compacted = await findCompacted(connection, layout, identity);
     return new EtcdStore({ connection, layout, ...identity }, compacted, options);
   } catch (error) {
-    connection.close();
-    throw readError(error);
+    const failure = readError(error);
+    connection.close(new StoreError('Closed', 'the store could not be opened', { cause: failure }));
+    throw failure;
   }
 }
 
@@ -208,8 +209,7 @@ export class EtcdStore implements Store {
     this.#root.end(this.#closed);
     this.#ending.abort(this.#closed);
     await this.#running;
-    await Promise.allSettled([...this.#ranges].map(({ done }) => done));
-    this.#source.connection.close();
+    this.#source.connection.close(this.#closed);
   }
 
   #assertOpen(): void {

@@ -47,14 +47,15 @@ describe('the way to etcd', () => {
     const tls = { cert: await file('cert.pem', cert), key: await file('key.pem', key) };
     const etcd = stack.use(await EtcdServer.start({ tls: { ...tls, clientCa: await file('ca.pem', ca) } }));
     const home = stack.use(new EtcdHome(etcd));
-    const store = await home.open({ tls: { ca, cert, key } });
+    const named = { endpoints: [etcd.endpoint.replace('127.0.0.1', 'localhost')] };
+    const store = await home.open({ ...named, tls: { ca, cert, key } });
     assert.equal(await write(store, { put: { a: '1' } }), 1);
     assert.deepEqual(await watched(store, 0, 1), ['1: +a=1']);
-    const bare = { endpoints: [etcd.endpoint.replace('https://', '')] };
+    const bare = { endpoints: named.endpoints.map((url) => url.replace('https://', '')) };
     assert.equal((await home.open({ ...bare, tls: { ca, cert, key } })).uid, store.uid);
     const refused = [{ ca }, { ca: stranger.ca, cert, key }, { ca, cert: stranger.cert, key: stranger.key }];
     await Promise.all(
-      refused.map((strange) => rejectsWith('Unavailable', home.open({ tls: strange, clock: hurried(20) }))),
+      refused.map((strange) => rejectsWith('Unavailable', home.open({ ...named, tls: strange, clock: hurried(20) }))),
     );
   });
 

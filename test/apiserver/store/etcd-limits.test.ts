@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { ConnectionPool } from 'etcd3/lib/connection-pool.js';
 import { KVClient, MaintenanceClient } from 'etcd3/lib/rpc.js';
-import { KeyOrder } from '../../../apiserver/store/etcd/key-order.ts';
 import { STORE_LIMITS, type Store } from '../../../apiserver/store/store.ts';
 import { EtcdServer, needEtcd } from '../../harness/etcd-server.ts';
 import { EtcdHome } from './etcd-home.ts';
@@ -81,41 +80,6 @@ describe('the etcd store at its limits', () => {
     assert.deepEqual(sizes, [1, 2, 3, 4]);
   });
 });
-
-describe('the order of transactions', () => {
-  const request = (words: Parameters<typeof txn>[0]) => txn(words);
-
-  it('lets nothing overtake what it shares a written key with, and all else go', async () => {
-    const order = new KeyOrder();
-    const log: string[] = [];
-    const enter = (name: string, words: Parameters<typeof txn>[0]) => {
-      const place = order.enter(request(words));
-      void place.turn.then(() => log.push(name));
-      return place;
-    };
-    const writer = enter('writer', { put: { a: '1' } });
-    const reader = enter('reader', { if: { a: 1 }, put: { b: '1' } });
-    const sister = enter('sister', { if: { a: 1 }, put: { c: '1' } });
-    const second = enter('second', { delete: ['a'] });
-    const stranger = enter('stranger', { if: { d: 0 }, put: { e: '1' } });
-    await turns();
-    assert.deepEqual(log.splice(0), ['writer', 'stranger']);
-    writer.leave();
-    await turns();
-    assert.deepEqual(log.splice(0), ['reader', 'sister']);
-    reader.leave();
-    await turns();
-    assert.deepEqual(log.splice(0), []);
-    sister.leave();
-    await turns();
-    assert.deepEqual(log.splice(0), ['second']);
-    second.leave();
-    stranger.leave();
-    assert.equal(order.size, 0);
-  });
-});
-
-const turns = () => new Promise((resolve) => setImmediate(resolve));
 
 /** Writes one key over and over until etcd has no room; the last revision it took. */
 async function fill(store: Store): Promise<number> {

@@ -105,6 +105,27 @@ describe('the etcd store over outages', () => {
     assert.equal(await writing, 2);
   });
 
+  it('gives up on an etcd that hangs, and ends what is under way when it is closed', async () => {
+    await using home = new EtcdHome(etcd);
+    const hasty = await home.open({ clock: hurried(20) });
+    const store = await home.open();
+    await write(hasty, { put: { a: '1' } });
+    etcd.pause();
+    await Promise.all([
+      rejectsWith('UnknownOutcome', hasty.txn(txn({ put: { a: '2' } })).done),
+      rejectsWith('Unavailable', hasty.get('a')),
+      rejectsWith('Unavailable', hasty.latest()),
+    ]);
+    const reading = Promise.all([
+      rejectsWith('Closed', store.get('a')),
+      rejectsWith('Closed', store.range({ prefix: '' })),
+    ]);
+    await store[Symbol.asyncDispose]();
+    await reading;
+    etcd.resume();
+    assert.ok((await write(hasty, { put: { b: '1' } })) >= 2);
+  });
+
   it('ends watches with Compacted when history was compacted away meanwhile, and goes on from the present', async () => {
     await using proxy = await CutProxy.start(Number(new URL(etcd.endpoint).port));
     await using near = new EtcdHome(etcd);
