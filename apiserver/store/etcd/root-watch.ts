@@ -151,12 +151,12 @@ export class RootWatch {
 
   /** Writes the store's own key; a failure leaves those who wait to their deadlines. */
   #sync(): void {
-    const { connection, layout, clock, log } = this.#options;
+    const { connection, layout, log } = this.#options;
     this.#syncing ??= connection
       .write((kv, options) => kv.put({ key: layout.sync, value: Buffer.alloc(0) }, options), connection.deadline())
       .then(
         () => {},
-        (error: unknown) => log.debug('the watch of etcd was not moved', { error: messageOf(error), at: clock.now() }),
+        (error: unknown) => log.debug('the watch of etcd was not moved', { error: messageOf(error) }),
       )
       .finally(() => {
         this.#syncing = undefined;

@@ -14,9 +14,10 @@ import {
   type TxnResult,
 } from '../store.ts';
 import { checkTxn } from '../txn-check.ts';
-import { batchesAfter, type Source } from './batches.ts';
+import type { Source } from './batches.ts';
 import { EtcdCallError } from './call-error.ts';
 import { type ConnectionOptions, EtcdConnection } from './connection.ts';
+import { readHistory } from './history.ts';
 import { findCompacted, type Identity, openIdentity } from './identity.ts';
 import { KeyOrder } from './key-order.ts';
 import { entryOf, Layout } from './layout.ts';
@@ -36,7 +37,6 @@ export interface EtcdStoreOptions extends ConnectionOptions {
 
 const DEFAULT_ROOT = 'coppice';
 const DEFAULT_WATCH_BUFFER_BYTES = 8 * 1024 * 1024;
-const HISTORY_WAIT_MS = 200;
 
 /** Opens the store in etcd, and makes it where there is none yet. StoreError `Unavailable` when etcd does not answer within ten seconds, `Unreadable` when what is there is newer or not ours. */
 export async function openEtcdStore(options: EtcdStoreOptions): Promise<EtcdStore> {
@@ -177,7 +177,7 @@ export class EtcdStore implements Store {
       this.#assertKept(position);
       // No await between this question and following: nothing can be published in between.
       if (this.#root.reaches(position)) return yield* this.#root.follow(position, signal);
-      for await (const batch of this.#history(position, this.revision(), signal)) {
+      for await (const batch of this.#history(position, signal)) {
         yield batch;
         position = batch.revision;
       }
@@ -297,39 +297,16 @@ export class EtcdStore implements Store {
     return revision;
   }
 
-  /** Batches after a position up to a revision that was published, over outages. */
-  async *#history(from: number, upTo: number, signal: AbortSignal): AsyncGenerator<Batch> {
-    const left = new AbortController();
-    const ending = AbortSignal.any([signal, this.#ending.signal, left.signal]);
-    let position = from;
+  /** What is older than what is kept for watchers. */
+  async *#history(position: number, signal: AbortSignal): AsyncGenerator<Batch> {
+    const deps = { source: this.#source, root: this.#root, clock: this.#clock };
+    const ending = AbortSignal.any([signal, this.#ending.signal]);
     try {
-      while (position < upTo && !ending.aborted) {
-        const batches = batchesAfter(this.#source, position, ending);
-        try {
-          for (let batch = await this.#next(batches); batch !== undefined; batch = await this.#next(batches)) {
-            yield batch;
-            position = batch.revision;
-            if (position >= upTo) return;
-          }
-        } catch (error) {
-          if (!(error instanceof EtcdCallError)) throw error;
-          await this.#clock.sleep(HISTORY_WAIT_MS, ending).catch(() => {});
-        } finally {
-          await batches.return(undefined);
-        }
-      }
+      yield* readHistory(deps, position, this.revision(), ending);
     } catch (error) {
       if (error instanceof StoreError && error.reason === 'Compacted') this.#raise(position + 1);
       throw error;
-    } finally {
-      left.abort();
     }
-  }
-
-  /** While the reader waits, not while it is waited for, something must come down the watch: the last revision may be of somebody else's keys. */
-  async #next(batches: AsyncGenerator<Batch>): Promise<Batch | undefined> {
-    using _ = this.#root.keepMoving();
-    return (await batches.next()).value ?? undefined;
   }
 
   async #reading<T>(answer: Promise<T>): Promise<T> {
