@@ -6,7 +6,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { ensureGuestTools, ensurePackages, fail } from './setup.js';
+import { ensureEtcd, ensureGuestTools, ensurePackages, fail } from './setup.js';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const AT_ONCE = 2;
@@ -128,6 +128,8 @@ try {
   const missing = await ensureGuestTools();
   if (missing !== undefined)
     console.log(`not installed: ${missing.packages}. What needs it is skipped; to have it: ${missing.command}`);
+  const etcd = await ensureEtcd(root);
+  if (etcd !== undefined) console.log(`not installed: etcd. What needs it is skipped; to have it: ${etcd}`);
 } catch (error) {
   fail(error);
 }

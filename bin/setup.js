@@ -1,7 +1,7 @@
 // What `npm start` and `npm test` need beyond the checkout, and how it gets here. Plain JavaScript that Node.js 20 can run, with nothing
 // but Node.js itself: it is what brings the rest.
 import { spawn } from 'node:child_process';
-import { accessSync, constants, existsSync } from 'node:fs';
+import { accessSync, constants, existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 
 /** Something that is not there and could not be installed; `hint` is the command that would. */
@@ -81,16 +81,54 @@ export async function ensureGuestTools() {
   };
 }
 
-/** The lists of packages are fetched only if this one is not in them, or in them no more as it was. */
+/** Where etcd is unpacked for the tests; the tests look there after PATH. */
+const etcdFolder = (root) => join(root, 'node_modules', '.cache', 'etcd');
+
+/**
+ * etcd for the tests. On Debian its package is unpacked into a folder of ours and not installed, as installing starts a server: no root is
+ * needed. Answers the command that would bring it where it is still missing, or undefined.
+ */
+export async function ensureEtcd(root) {
+  const folder = etcdFolder(root);
+  if (hasProgram('etcd') || existsSync(join(folder, 'usr', 'bin', 'etcd'))) return undefined;
+  if (installs() && isDebian()) {
+    const made = await step('unpacking etcd', () => unpack('etcd-server', folder)).catch((error) => error);
+    if (made === undefined) return undefined;
+    return `apt-get download etcd-server && dpkg-deb -x etcd-server_*.deb ${folder} (tried: ${made.message.trim()})`;
+  }
+  return process.platform === 'darwin' ? 'brew install etcd' : 'install etcd with the package manager of this system';
+}
+
+/** The files of a Debian package, put in place in one step. */
+async function unpack(name, folder) {
+  mkdirSync(join(folder, '..'), { recursive: true });
+  const work = mkdtempSync(`${folder}-`);
+  try {
+    await withLists(() => run('apt-get', ['download', '-qq', '-o', 'APT::Sandbox::User=root', name], work));
+    const file = readdirSync(work).find((entry) => entry.endsWith('.deb'));
+    await run('dpkg-deb', ['-x', file, 'files'], work);
+    rmSync(folder, { recursive: true, force: true });
+    renameSync(join(work, 'files'), folder);
+  } finally {
+    rmSync(work, { recursive: true, force: true });
+  }
+}
+
 async function apt(name) {
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
-  const install = () => run('apt-get', ['install', '-qq', '-y', '--no-install-recommends', name], '/', env);
+  await withLists(() => run('apt-get', ['install', '-qq', '-y', '--no-install-recommends', name], '/', env));
+}
+
+/** The lists of packages are fetched, where that is allowed, only if what is wanted is not in them, or in them no more as it was. */
+async function withLists(work) {
   try {
-    await install();
+    await work();
   } catch (error) {
-    if (!/Unable to locate package|has no installation candidate|404|Failed to fetch/.test(error.message)) throw error;
-    await run('apt-get', ['update', '-qq'], '/', env);
-    await install();
+    if (!/Unable to locate package|has no installation candidate|404|Failed to fetch|Can't find/.test(error.message))
+      throw error;
+    if (!isRoot()) throw error;
+    await run('apt-get', ['update', '-qq'], '/');
+    await work();
   }
 }
 

@@ -8,7 +8,12 @@ interface Resource {
 
 /** Where the objects of a resource stand in the store. */
 export function resourcePrefix(resource: Resource): string {
-  return `objects/${resourceId(resource)}/`;
+  return joinStoreKey(resourceId(resource), '');
+}
+
+/** The store key of an object key under a resource id. */
+export function joinStoreKey(resourceId: string, objectKey: string): string {
+  return `objects/${resourceId}/${objectKey}`;
 }
 
 /** Where one object stands: `objects/coppice.dev/vms/acme/build-1`, `objects/core/namespaces/acme`. */

@@ -112,6 +112,13 @@ export class ResourceCache {
     return this.#record({ revision: last.revision, current: last, removed: true, previous, encoded: new Map() });
   }
 
+  /** Forgets all events: nothing is known about what came before this revision. */
+  forget(revision: number): void {
+    this.#ring.length = 0;
+    this.#ringBytes = 0;
+    this.#ringStart = revision;
+  }
+
   /** Hands an event to the listeners; called once the cache's revision has moved. */
   publish(event: CacheEvent): void {
     for (const listener of [...this.#listeners]) listener(event);

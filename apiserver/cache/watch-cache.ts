@@ -1,8 +1,9 @@
 import { World } from '../../resources/guards/world.ts';
 import { ApiError } from '../../resources/meta/api-error.ts';
 import { entry } from '../../resources/meta/map-entry.ts';
-import { type Batch, type Store, StoreError } from '../store/store.ts';
-import { parseStoreKey } from './keys.ts';
+import { fromStore } from '../registry/store-failure.ts';
+import { type Batch, type Entry, type Store, StoreError, type StoreErrorReason } from '../store/store.ts';
+import { joinStoreKey, parseStoreKey } from './keys.ts';
 import { ObjectCodec } from './object-codec.ts';
 import { type CacheEvent, ResourceCache, type RingLimits } from './resource-cache.ts';
 import { removedAt, type StoredObject } from './stored-object.ts';
@@ -28,6 +29,7 @@ export class WatchCache {
   #base = 0;
   #undone: number;
   #inFlight: Promise<unknown> = Promise.resolve();
+  #unbroken = new AbortController();
   #ended = false;
   readonly #waiting = new Set<Waiter>();
   readonly #moved = new Set<(revision: number) => void>();
@@ -41,9 +43,12 @@ export class WatchCache {
 
   /** Reads the state as it was a little while ago, replays what came since, and follows the store until the signal aborts: `following` ends then, or rejects when the store ends it. */
   async start(signal: AbortSignal): Promise<{ readonly following: Promise<void> }> {
-    const target = this.#store.revision();
-    this.#base = Math.max(this.#store.compactedRevision(), target - REPLAY_REVISIONS);
-    await this.#load(signal);
+    const target = await this.#latest(signal);
+    await this.#load(Math.max(this.#store.compactedRevision(), target - REPLAY_REVISIONS), signal).catch((error) => {
+      // Another process may compact at any time, up to what is now.
+      if (!isStoreError(error, 'Compacted')) throw error;
+      return this.#listAgain(signal);
+    });
     const following = this.#follow(signal);
     await this.waitFor(target, signal);
     return { following };
@@ -116,9 +121,17 @@ export class WatchCache {
     });
   }
 
-  /** Resolves once every acknowledged write is in the cache. */
-  caughtUp(signal: AbortSignal): Promise<void> {
-    return this.waitFor(this.#store.revision(), signal);
+  /** Resolves once every write acknowledged before, by whatever server, is in the cache. */
+  async caughtUp(signal: AbortSignal): Promise<void> {
+    await this.waitFor(await fromStore(this.#latest(signal)), signal);
+  }
+
+  /**
+   * Aborts when the cache had to list the store anew, because history was compacted away while it was out of reach. What happened in between is known only as
+   * its result: who tells every event ends now, and is refused when it comes back with an older revision.
+   */
+  get unbroken(): AbortSignal {
+    return this.#unbroken.signal;
   }
 
   /** Calls back after each move of the revision; the returned function stops it. */
@@ -127,12 +140,14 @@ export class WatchCache {
     return () => this.#moved.delete(callback);
   }
 
-  async #load(signal: AbortSignal): Promise<void> {
+  #latest(signal: AbortSignal): Promise<number> {
+    return this.#store.latest?.(signal) ?? Promise.resolve(this.#store.revision());
+  }
+
+  async #load(base: number, signal: AbortSignal): Promise<void> {
+    this.#base = base;
     const read = (after?: string) =>
-      this.#store.range(
-        { prefix: '', limit: 1000, revision: this.#base, ...(after === undefined ? {} : { after }) },
-        signal,
-      );
+      this.#store.range({ prefix: '', limit: 1000, revision: base, ...(after === undefined ? {} : { after }) }, signal);
     let page = await read();
     for (;;) {
       // The store reads the next page while this one is decoded.
@@ -142,7 +157,7 @@ export class WatchCache {
       if (next === undefined) break;
       page = await next;
     }
-    this.#revision = this.#base;
+    this.#revision = base;
   }
 
   async #follow(signal: AbortSignal): Promise<void> {
@@ -154,13 +169,52 @@ export class WatchCache {
     }
   }
 
-  /** Follows from where the cache is. A cache that was ended for being slow has missed nothing: it goes on from there. */
+  /**
+   * Follows from where the cache is. A cache that was ended for being slow has missed nothing, nor has one whose store was out of reach: it goes
+   * on from there. One that history no longer reaches back to lists again.
+   */
   async #read(signal: AbortSignal): Promise<void> {
     try {
       for await (const batch of this.#store.watch(this.#revision, signal)) this.#apply(batch);
     } catch (error) {
-      if (!(error instanceof StoreError) || error.reason !== 'SlowReader') throw error;
+      if (isStoreError(error, 'Compacted')) await this.#listAgain(signal);
+      else if (!isStoreError(error, 'SlowReader', 'Unavailable')) throw error;
     }
+  }
+
+  async #listAgain(signal: AbortSignal): Promise<void> {
+    try {
+      const { entries, revision } = await this.#store.range({ prefix: '' }, signal);
+      this.#replace(entries, revision);
+    } catch (error) {
+      // A store that is out of reach took its time to say so.
+      if (!isStoreError(error, 'Compacted', 'Unavailable')) throw error;
+    }
+  }
+
+  /** Takes over a whole state in one step. Listeners hear what differs, a removal at the revision of that state. */
+  #replace(entries: readonly Entry[], revision: number): void {
+    const events: ([ResourceCache, CacheEvent] | undefined)[] = [];
+    const there = new Set(entries.map(({ key }) => key));
+    for (const key of [...this.#fences.keys()]) if (!there.has(key)) this.#remove(key, revision);
+    for (const [id, cache] of this.#resources) {
+      for (const object of cache.sorted()) {
+        const key = joinStoreKey(id, object.key);
+        if (!there.has(key)) events.push(this.#remove(key, revision));
+      }
+    }
+    for (const { key, value, modRevision } of entries) {
+      if (modRevision > this.#revision) events.push(this.#put(key, value, modRevision, true));
+    }
+    for (const cache of this.#resources.values()) cache.forget(revision);
+    this.#base = revision;
+    const broken = this.#unbroken;
+    this.#unbroken = new AbortController();
+    broken.abort(new StoreError('Compacted', `what happened before revision ${revision} is not known`));
+    this.#moveTo(
+      revision,
+      events.filter((event) => event !== undefined),
+    );
   }
 
   #apply(batch: Batch): void {
@@ -172,10 +226,14 @@ export class WatchCache {
           : this.#remove(event.key, batch.revision);
       if (applied !== undefined) events.push(applied);
     }
-    this.#revision = batch.revision;
+    this.#moveTo(batch.revision, events);
+  }
+
+  #moveTo(revision: number, events: readonly (readonly [ResourceCache, CacheEvent])[]): void {
+    this.#revision = revision;
     for (const [cache, event] of events) cache.publish(event);
-    for (const waiter of [...this.#waiting]) if (waiter.revision <= batch.revision) waiter.resolve();
-    for (const moved of [...this.#moved]) moved(batch.revision);
+    for (const waiter of [...this.#waiting]) if (waiter.revision <= revision) waiter.resolve();
+    for (const moved of [...this.#moved]) moved(revision);
   }
 
   #put(key: string, value: Uint8Array, revision: number, record: boolean): [ResourceCache, CacheEvent] | undefined {
@@ -210,6 +268,10 @@ interface Waiter {
   readonly revision: number;
   readonly resolve: () => void;
   readonly reject: () => void;
+}
+
+function isStoreError(error: unknown, ...reasons: readonly StoreErrorReason[]): boolean {
+  return error instanceof StoreError && reasons.includes(error.reason);
 }
 
 function cut(): ApiError {

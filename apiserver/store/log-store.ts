@@ -245,7 +245,7 @@ export function compactedError(revision: number, compacted: number): StoreError 
   return new StoreError('Compacted', `revision ${revision} is compacted away; the oldest is ${compacted}`);
 }
 
-function futureError(revision: number, current: number): StoreError {
+export function futureError(revision: number, current: number): StoreError {
   return new StoreError('Future', `revision ${revision} is not reached; the store is at ${current}`);
 }
 
@@ -253,7 +253,7 @@ function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-function untilAborted<T>(answer: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+export function untilAborted<T>(answer: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) return answer;
   return new Promise((resolve, reject) => {
     const abort = () => reject(signal.reason);

@@ -41,6 +41,11 @@ export interface Store extends AsyncDisposable {
    * durable state learns here at once that they are void. Must be there where `staged` is ever set.
    */
   rollbacks?(): number;
+  /**
+   * The last durable revision at a moment after the call, whoever wrote it; `revision()` has reached it when this resolves. Must be there where
+   * other processes write too: there `revision()` alone may be behind what they acknowledged.
+   */
+  latest?(signal?: AbortSignal): Promise<number>;
   /** Batches after `fromRevision`, until the signal aborts (ends quietly) or a StoreError ends it. */
   watch(fromRevision: number, signal: AbortSignal): AsyncIterable<Batch>;
   /** Forgets history before `revision`; the state at `revision` stays readable. Returns when it is forgotten. */
@@ -63,7 +68,7 @@ export interface RangeQuery {
   readonly after?: string;
   /** Default: no limit. 0 only counts: everything is `remaining`. */
   readonly limit?: number;
-  /** Default: the last durable revision. */
+  /** Default: the last durable revision, or one made while the range is asked for. */
   readonly revision?: number;
 }
 
@@ -119,6 +124,8 @@ export type StoreErrorReason =
   | 'Unreadable'
   /** Another process has it open. */
   | 'Busy'
+  /** It cannot be reached, or refuses, just now: nothing was done, the store goes on. */
+  | 'Unavailable'
   /** Closed by its owner, or lost. */
   | 'Closed';
 

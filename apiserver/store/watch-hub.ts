@@ -1,6 +1,6 @@
 import { type Batch, StoreError } from './store.ts';
 
-/** What a batch is charged for besides its keys and values. */
+/** What a batch, and each of its events, is charged for besides keys and values. */
 const EVENT_OVERHEAD_BYTES = 64;
 
 /**
@@ -123,7 +123,7 @@ export class WatchHub {
 }
 
 function batchBytes(batch: Batch): number {
-  let bytes = 0;
+  let bytes = EVENT_OVERHEAD_BYTES;
   for (const event of batch.events) {
     bytes += EVENT_OVERHEAD_BYTES + event.key.length + (event.type === 'put' ? event.value.byteLength : 0);
   }

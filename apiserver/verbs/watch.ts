@@ -116,7 +116,8 @@ class Watcher {
     this.#initial = backlog === undefined ? this.#objects(this.#cache.sorted(), end) : this.#events(backlog);
     this.#release.push(this.#cache.listen((event) => this.#offer(event)));
     if (this.#bookmarks) this.#release.push(parts.cache.onMoved(() => this.#moved()));
-    const ended = AbortSignal.any([request.signal, parts.ending, this.#context.served.ending]);
+    const { unbroken } = parts.cache;
+    const ended = AbortSignal.any([request.signal, parts.ending, unbroken, this.#context.served.ending]);
     const onAbort = () => this.#queue.end();
     ended.addEventListener('abort', onAbort, { once: true });
     this.#release.push(() => ended.removeEventListener('abort', onAbort));

@@ -96,6 +96,66 @@ describe('the watch cache', () => {
     await following;
   });
 
+  it('lists again in one step when history no longer reaches back to it, and says so', async () => {
+    const store = await MemoryStore.open({ ids: systemIds });
+    const [reached, back] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    let away = false;
+    class CutOff extends FarStore {
+      override async *watch(from: number, signal: AbortSignal): AsyncGenerator<Batch> {
+        for await (const batch of super.watch(from, signal)) {
+          if (!away) {
+            yield batch;
+            continue;
+          }
+          reached.resolve();
+          await back.promise;
+          away = false;
+          throw new StoreError('Compacted', 'too old');
+        }
+      }
+    }
+    await write(store, 'kept', 'changed', 'removed');
+    const fence = { key: 'fence/one', value: new Uint8Array() };
+    await store.txn({ compares: [], puts: [fence], deletes: [] }).done;
+    const stop = new AbortController();
+    const cache = new WatchCache(new CutOff(store));
+    const { following } = await cache.start(stop.signal);
+    const resource = cache.resource(RESOURCE);
+    const before = cache.revision;
+    const kept = resource.get('demo/kept');
+    const { unbroken } = cache;
+    const seen: unknown[] = [];
+    resource.listen(({ current, removed, previous }) => {
+      seen.push([current.key, removed, current.revision, previous?.revision, cache.revision, unbroken.aborted]);
+    });
+    away = true;
+    const changed = await write(store, 'changed', 'made');
+    await reached.promise;
+    await store.txn({ compares: [], puts: [], deletes: [`${KEY}removed`, 'fence/one'] }).done;
+    const now = store.revision();
+    back.resolve();
+    await cache.waitFor(now, stop.signal);
+    assert.deepEqual(seen, [
+      ['demo/removed', true, now, 1, now, true],
+      ['demo/changed', false, changed, 1, now, true],
+      ['demo/made', false, changed, undefined, now, true],
+    ]);
+    assert.deepEqual(
+      resource.sorted().map(({ key }) => key),
+      ['demo/changed', 'demo/kept', 'demo/made'],
+    );
+    assert.equal(resource.get('demo/kept'), kept);
+    assert.equal(cache.fence('fence/one'), 0);
+    assert.equal(resource.since(before), undefined);
+    assert.equal(cache.resource('demo.example.com/others').since(before), undefined);
+    assert.deepEqual(resource.since(now), []);
+    assert.equal(cache.unbroken.aborted, false);
+    await cache.waitFor(await write(store, 'later'), stop.signal);
+    assert.equal(resource.since(now)?.length, 1);
+    stop.abort();
+    await following;
+  });
+
   it('tells those who wait when it follows no longer', async () => {
     const store = await MemoryStore.open({ ids: systemIds });
     const cache = new WatchCache(store);

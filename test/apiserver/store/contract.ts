@@ -23,7 +23,7 @@ export function describeStore(maker: StoreMaker): void {
     describeCompares(maker);
     describeReads(maker);
     describeWatch(maker);
-    describeFailures(maker);
+    if (maker.stages) describeFailures(maker);
     describeHistories(maker);
     describeEnds(maker);
   });
@@ -62,10 +62,9 @@ function describeCounter(maker: StoreMaker): void {
       for (const [i, { staged }] of submitted.entries()) {
         if (staged !== undefined) assert.deepEqual(results[i], { ok: true, revision: staged });
       }
-      assert.deepEqual(
-        results.map((result) => result.ok && result.revision),
-        [1, 2, 3],
-      );
+      const given = results.map((result) => (result.ok ? result.revision : 0));
+      // Only who stages them keeps transactions in order that have no key in common.
+      assert.deepEqual(maker.stages ? given : given.sort(), [1, 2, 3]);
     });
   });
 }

@@ -5,6 +5,7 @@ import { describeStore } from './contract.ts';
 describeStore({
   name: 'memory',
   histories: 60,
+  stages: true,
   reopens: false,
   async open(options = {}) {
     const store = await MemoryStore.open({ ...options, ids: systemIds });

@@ -4,6 +4,7 @@ import { StoreHome } from './store-home.ts';
 describeStore({
   name: 'sqlite',
   histories: 8,
+  stages: true,
   reopens: true,
   async open(options) {
     const home = await StoreHome.make();

@@ -17,6 +17,8 @@ export interface StoreMaker {
   readonly histories: number;
   /** Whether its data outlives the store, so that it can be opened again. */
   readonly reopens: boolean;
+  /** Whether it stages transactions: then they are done in the order they were submitted, and a test can hold their commits back. */
+  readonly stages: boolean;
   /** Opens an empty store. Disposing it closes the store and removes what it left. */
   open(options?: LogStoreOptions): Promise<OpenStore>;
 }

@@ -2,26 +2,50 @@ import assert from 'node:assert/strict';
 import { MemoryStore } from '../../../apiserver/store/memory/store.ts';
 import type { Store } from '../../../apiserver/store/store.ts';
 import { systemIds } from '../../../resources/ambient/system-ids.ts';
+import { EtcdServer, needEtcd } from '../../harness/etcd-server.ts';
 import { FarStore } from '../../harness/far-store.ts';
 import { type RawAnswer, send } from '../../harness/raw.ts';
 import { startTestServer } from '../../harness/server.ts';
+import { EtcdHome } from '../store/etcd-home.ts';
 
 const EVENTS = '/api/v1/namespaces/default/events';
 const MERGE = 'application/merge-patch+json';
 const AT_ONCE = 24;
 
+/** Stores of servers over the same data, and the revision that all of them must come to see. */
+interface Shared {
+  readonly stores: readonly Store[];
+  revision(): Promise<number>;
+}
+
+type Shape = (ended: AsyncDisposableStack) => Promise<Shared>;
+
+const ON_ETCD = 'two servers on one etcd';
+let etcd: EtcdServer;
+
+function inMemory(over: (store: Store) => readonly Store[]): Shape {
+  return async (ended) => {
+    const store = ended.use(await MemoryStore.open({ ids: systemIds }));
+    return { stores: over(store), revision: async () => store.revision() };
+  };
+}
+
 /** How servers stand before the store they share. */
-const SHAPES: Readonly<Record<string, (store: Store) => readonly Store[]>> = {
-  'one server': (store) => [store],
-  'two servers': (store) => [store, store],
-  'two servers far from their store': (store) => [new FarStore(store, () => 1), new FarStore(store, () => 2)],
+const SHAPES: Readonly<Record<string, Shape>> = {
+  'one server': inMemory((store) => [store]),
+  'two servers': inMemory((store) => [store, store]),
+  'two servers far from their store': inMemory((store) => [new FarStore(store, () => 1), new FarStore(store, () => 2)]),
+  [ON_ETCD]: async (ended) => {
+    const home = ended.use(new EtcdHome(etcd));
+    const [one, other] = [await home.open(), await home.open()];
+    return { stores: [one, other], revision: () => one.latest() };
+  },
 };
 
-async function race(stores: (store: Store) => readonly Store[]) {
-  const store = await MemoryStore.open({ ids: systemIds });
+async function race(shape: Shape) {
   const ended = new AsyncDisposableStack();
-  ended.use(store);
-  const tests = await Promise.all(stores(store).map((one) => startTestServer({ store: one })));
+  const { stores, revision } = await shape(ended);
+  const tests = await Promise.all(stores.map((store) => startTestServer({ store })));
   for (const test of tests) ended.use(test);
   const ask = (i: number, method: string, path: string, body?: unknown, type = 'application/json') => {
     const app = (tests[i % tests.length] as (typeof tests)[number]).server.app;
@@ -32,7 +56,7 @@ async function race(stores: (store: Store) => readonly Store[]) {
     /** Every server has seen what there is. */
     async caughtUp() {
       const signal = AbortSignal.timeout(5_000);
-      for (const { server } of tests) await server.parts.cache.waitFor(store.revision(), signal);
+      for (const { server } of tests) await server.parts.cache.waitFor(await revision(), signal);
     },
     /** The same kind of request many times at once. */
     all: (request: (i: number) => Promise<RawAnswer>) =>
@@ -48,10 +72,18 @@ const event = (name: string, over: object = {}) => ({
 });
 const count = (answers: readonly RawAnswer[], status: number) => answers.filter((a) => a.status === status).length;
 
-for (const [shape, stores] of Object.entries(SHAPES)) {
-  describe(`writes that race, ${shape}`, () => {
+for (const [name, shape] of Object.entries(SHAPES)) {
+  describe(`writes that race, ${name}`, () => {
+    if (name === ON_ETCD) {
+      before(async function () {
+        needEtcd(this);
+        etcd = await EtcdServer.start();
+      });
+      after(() => etcd?.[Symbol.asyncDispose]());
+    }
+
     it('of one name exactly one create gets in', async () => {
-      await using world = await race(stores);
+      await using world = await race(shape);
       const answers = await world.all((i) => world.ask(i, 'POST', '', event('one', { reason: `by ${i}` })));
       assert.deepEqual([count(answers, 201), count(answers, 409)], [1, AT_ONCE - 1]);
       assert.ok(answers.every(({ status, body }) => status === 201 || body.reason === 'AlreadyExists'));
@@ -61,7 +93,7 @@ for (const [shape, stores] of Object.entries(SHAPES)) {
     });
 
     it('of one version exactly one update gets in', async () => {
-      await using world = await race(stores);
+      await using world = await race(shape);
       const { metadata } = (await world.ask(0, 'POST', '', event('one'))).body;
       await world.caughtUp();
       const answers = await world.all((i) =>
@@ -72,7 +104,7 @@ for (const [shape, stores] of Object.entries(SHAPES)) {
     });
 
     it('patches without a version all get in, one after another', async () => {
-      await using world = await race(stores);
+      await using world = await race(shape);
       await world.ask(0, 'POST', '', event('one'));
       await world.caughtUp();
       const answers = await world.all((i) =>
@@ -86,7 +118,7 @@ for (const [shape, stores] of Object.entries(SHAPES)) {
     });
 
     it('of many deletes one removes, and of the updates none brings it back', async () => {
-      await using world = await race(stores);
+      await using world = await race(shape);
       await world.ask(0, 'POST', '', event('one'));
       await world.caughtUp();
       const answers = await world.all((i) =>
@@ -102,7 +134,7 @@ for (const [shape, stores] of Object.entries(SHAPES)) {
     });
 
     it('a delete under a version loses to a write that came first, one under a uid does not', async () => {
-      await using world = await race(stores);
+      await using world = await race(shape);
       const { metadata } = (await world.ask(0, 'POST', '', event('one'))).body;
       await world.caughtUp();
       const { uid, resourceVersion } = metadata ?? {};
@@ -115,7 +147,7 @@ for (const [shape, stores] of Object.entries(SHAPES)) {
     });
 
     it('the last finalizer goes once, and the object with it', async () => {
-      await using world = await race(stores);
+      await using world = await race(shape);
       await world.ask(0, 'POST', '', { ...event('one'), metadata: { name: 'one', finalizers: ['example.com/hold'] } });
       await world.caughtUp();
       await world.ask(0, 'DELETE', '/one');
@@ -125,7 +157,7 @@ for (const [shape, stores] of Object.entries(SHAPES)) {
     });
 
     it('names made from one base are all different', async () => {
-      await using world = await race(stores);
+      await using world = await race(shape);
       const base = { ...event(''), metadata: { generateName: 'g-' } };
       const answers = await world.all((i) => world.ask(i, 'POST', '', base));
       assert.equal(count(answers, 201), AT_ONCE);

@@ -1,0 +1,243 @@
+import { Readable } from 'node:stream';
+import { type CallOptions, InterceptingCall, type Interceptor, type Metadata } from '@grpc/grpc-js';
+import { type IDefaultPolicyContext, NoopPolicy } from 'cockatiel';
+import { ConnectionPool } from 'etcd3/lib/connection-pool.js';
+import type { IOptions } from 'etcd3/lib/options.js';
+import { type ICallable, type IWatchRequest, type IWatchResponse, KVClient, WatchClient } from 'etcd3/lib/rpc.js';
+import type { Clock } from '../../../resources/ambient/clock.ts';
+import { callError, EtcdCallError } from './call-error.ts';
+import { CallSlots } from './call-slots.ts';
+
+export interface ConnectionOptions {
+  /** `host:port` of one or more members of one cluster; with `https://` before it, or with `tls`, spoken to over TLS. */
+  readonly endpoints: readonly string[];
+  /** In PEM: whom to trust, and who we are where etcd asks for that. */
+  readonly tls?: { readonly ca: string; readonly cert?: string; readonly key?: string };
+  readonly auth?: { readonly username: string; readonly password: string };
+  readonly clock: Clock;
+}
+
+/** A call as the client of a service is asked for it. */
+export type KvCall<T> = (kv: KVClient, options: CallOptions) => Promise<T>;
+
+/** How long one try of a read may take, and a whole call with its retries. */
+const TRY_MS = 5_000;
+export const CALL_MS = 10_000;
+const CALLS_AT_ONCE = 128;
+const FIRST_WAIT_MS = 20;
+const LONGEST_WAIT_MS = 500;
+const MAX_ANSWER_BYTES = 64 << 20;
+
+const GRPC_OPTIONS = {
+  // The default of 4 MiB is less than a page of big objects.
+  'grpc.max_receive_message_length': MAX_ANSWER_BYTES,
+  // Finds out within 15 s that a member is gone without a word. etcd refuses pings closer than 5 s.
+  'grpc.keepalive_time_ms': 10_000,
+  'grpc.keepalive_timeout_ms': 5_000,
+  'grpc.initial_reconnect_backoff_ms': 100,
+  'grpc.max_reconnect_backoff_ms': 2_000,
+} as const;
+
+/**
+ * Calls to one member of the cluster at a time, and to the next when that one fails. At most 128 calls are under way, each with a deadline,
+ * and a signal ends the call itself and not only the wait for it. Rejects with EtcdCallError, or with the signal's reason.
+ *
+ * Of etcd3 only the pool (channels, TLS, the token of a user) and the generated clients are used: its watcher crashes the process when it is
+ * cancelled after a compaction, and its breakers turn one answer that is too big into an outage.
+ */
+export class EtcdConnection {
+  readonly #members: readonly ConnectionPool[];
+  readonly #clock: Clock;
+  readonly #slots = new CallSlots(CALLS_AT_ONCE);
+  readonly #closing = new AbortController();
+  #current = 0;
+
+  constructor({ endpoints, tls, auth, clock }: ConnectionOptions) {
+    this.#clock = clock;
+    if (endpoints.length === 0) throw new TypeError('an etcd store needs at least one endpoint');
+    this.#members = endpoints.map((hosts) => new ConnectionPool(poolOptions({ hosts, tls, auth, clock })));
+  }
+
+  /** Something that may be done twice: tried again until it is answered, for ten seconds. */
+  read<T>(call: KvCall<T>, signal?: AbortSignal): Promise<T> {
+    const failing = ({ failure }: EtcdCallError) => failure === 'NotSent' || failure === 'Unclear';
+    return this.#call(call, { again: failing, tryMs: TRY_MS, deadlineMs: this.deadline(), signal });
+  }
+
+  /** Something that must not be done twice: tried again only while no server has seen it. */
+  write<T>(call: KvCall<T>, deadlineMs: number): Promise<T> {
+    const unsent = ({ failure }: EtcdCallError) => failure === 'NotSent';
+    return this.#call(call, { again: unsent, tryMs: CALL_MS, deadlineMs, signal: undefined });
+  }
+
+  /** On the clock that never goes back: ten seconds from now. */
+  deadline(): number {
+    return this.#clock.monotonic() + CALL_MS;
+  }
+
+  /** One watch on a stream of its own, with the pace of its reader. A member without a leader ends it, so that another is asked. */
+  async *watch(request: IWatchRequest, signal: AbortSignal): AsyncGenerator<IWatchResponse> {
+    const member = this.#current;
+    try {
+      const stream = await new WatchClient(withLeader(this.#pool(member))).watch();
+      // What comes after the reader has left is nobody's concern.
+      stream.on('error', () => {});
+      const cancel = () => stream.cancel();
+      signal.addEventListener('abort', cancel, { once: true });
+      try {
+        if (signal.aborted) return;
+        stream.write(request);
+        if (!(stream instanceof Readable)) throw new TypeError('a watch of etcd is not a stream');
+        yield* stream as AsyncIterable<IWatchResponse>;
+      } finally {
+        signal.removeEventListener('abort', cancel);
+        stream.cancel();
+      }
+      throw new EtcdCallError('Unclear', 'etcd ended the watch');
+    } catch (error) {
+      if (signal.aborted) return;
+      this.#leave(member);
+      throw callError(error);
+    }
+  }
+
+  /** Ends all channels. Calls still under way reject with the reason. */
+  close(reason: Error): void {
+    this.#closing.abort(reason);
+    for (const member of this.#members) member.close();
+  }
+
+  async #call<T>(call: KvCall<T>, how: How): Promise<T> {
+    const { again, deadlineMs, signal } = how;
+    const ended = new AbortController();
+    const stop = this.#clock.after(Math.max(0, deadlineMs - this.#clock.monotonic()), () => ended.abort(overdue()));
+    const given = signal === undefined ? [this.#closing.signal] : [signal, this.#closing.signal];
+    const ending = AbortSignal.any([...given, ended.signal]);
+    let entered = false;
+    let last: EtcdCallError | undefined;
+    try {
+      await this.#slots.enter(ending);
+      entered = true;
+      for (let waitMs = FIRST_WAIT_MS; ; waitMs = Math.min(waitMs * 2, LONGEST_WAIT_MS)) {
+        const member = this.#current;
+        try {
+          return await this.#once(call, this.#pool(member), how, ending);
+        } catch (error) {
+          last = callError(error);
+          if (last.failure === 'NotSent' || last.failure === 'Unclear') this.#leave(member);
+          if (ending.aborted || !again(last)) throw last;
+        }
+        await this.#clock.sleep(waitMs, ending);
+      }
+    } catch (error) {
+      for (const end of given) end.throwIfAborted();
+      throw last ?? callError(error);
+    } finally {
+      stop();
+      if (entered) this.#slots.leave();
+    }
+  }
+
+  #once<T>(call: KvCall<T>, pool: ConnectionPool, { deadlineMs, tryMs }: How, signal: AbortSignal): Promise<T> {
+    const leftMs = Math.max(1, Math.min(tryMs, deadlineMs - this.#clock.monotonic()));
+    return call(new KVClient(pool), { deadline: this.#clock.now() + leftMs, interceptors: [cancelledBy(signal)] });
+  }
+
+  #pool(member: number): ConnectionPool {
+    const pool = this.#members[member];
+    if (pool === undefined) throw new RangeError(`no member ${member}`);
+    return pool;
+  }
+
+  /** The next member, unless another call has gone on already. */
+  #leave(member: number): void {
+    if (this.#current === member) this.#current = (member + 1) % this.#members.length;
+  }
+}
+
+interface How {
+  readonly again: (error: EtcdCallError) => boolean;
+  readonly tryMs: number;
+  readonly deadlineMs: number;
+  readonly signal: AbortSignal | undefined;
+}
+
+/** Passes failures on as ours: etcd3 closes a channel, with all that waits in it, on errors it knows as its own. gRPC connects again by itself. */
+class PassOn extends NoopPolicy {
+  override async execute<T>(
+    fn: (context: IDefaultPolicyContext) => PromiseLike<T> | T,
+    signal?: AbortSignal,
+  ): Promise<T> {
+    try {
+      return await super.execute(fn, signal);
+    } catch (error) {
+      throw callError(error);
+    }
+  }
+}
+
+function poolOptions(options: {
+  hosts: string;
+  tls: ConnectionOptions['tls'] | undefined;
+  auth: ConnectionOptions['auth'] | undefined;
+  clock: Clock;
+}): IOptions {
+  const { hosts, tls, auth, clock } = options;
+  const callOptions = () => ({ deadline: clock.now() + TRY_MS });
+  return {
+    hosts,
+    grpcOptions: GRPC_OPTIONS,
+    faultHandling: { host: () => new PassOn(), global: new NoopPolicy() },
+    ...(tls === undefined ? {} : { credentials: credentialsOf(tls) }),
+    ...(auth === undefined ? {} : { auth: { ...auth, callOptions } }),
+  };
+}
+
+function credentialsOf({ ca, cert, key }: NonNullable<ConnectionOptions['tls']>): NonNullable<IOptions['credentials']> {
+  return {
+    rootCertificate: Buffer.from(ca),
+    ...(cert === undefined ? {} : { certChain: Buffer.from(cert) }),
+    ...(key === undefined ? {} : { privateKey: Buffer.from(key) }),
+  };
+}
+
+/** The pool, asking for a member that has a leader, and keeping its channels when a stream fails. */
+function withLeader(pool: ConnectionPool): ICallable<unknown> {
+  return {
+    callOptionsFactory: undefined,
+    exec: (service, method, params, options) => pool.exec(service, method, params, options),
+    withConnection: (service, fn) =>
+      pool.withConnection(service, (args) => fn({ ...args, metadata: leaderRequired(args.metadata) })),
+    markFailed: () => {},
+  };
+}
+
+function leaderRequired(metadata: Metadata): Metadata {
+  const required = metadata.clone();
+  required.set('hasleader', 'true');
+  return required;
+}
+
+/** Cancels the call when the signal aborts. */
+function cancelledBy(signal: AbortSignal): Interceptor {
+  return (options, next) => {
+    const call = new InterceptingCall(next(options), {
+      start(metadata, _, start) {
+        const cancel = () => call.cancelWithStatus(1, 'no longer wanted');
+        signal.addEventListener('abort', cancel, { once: true });
+        start(metadata, {
+          onReceiveStatus(status, report) {
+            signal.removeEventListener('abort', cancel);
+            report(status);
+          },
+        });
+        if (signal.aborted) cancel();
+      },
+    });
+    return call;
+  };
+}
+
+function overdue(): EtcdCallError {
+  return new EtcdCallError('NotSent', 'etcd did not take the call within ten seconds');
+}

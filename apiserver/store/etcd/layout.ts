@@ -1,0 +1,100 @@
+import type { IEvent, IKeyValue } from 'etcd3/lib/rpc.js';
+import type { Entry, StoreEvent } from '../store.ts';
+
+const AFTER_SLASH = '0';
+
+/**
+ * Where a store stands in etcd: `ROOT/meta` is its identity, `ROOT/data/KEY` holds KEY, and `ROOT/sync` is written when a watch must be made
+ * to move.
+ */
+export class Layout {
+  readonly root: string;
+  readonly meta: Buffer;
+  readonly sync: Buffer;
+  readonly everything: KeySpan;
+  readonly #data: string;
+
+  constructor(root: string) {
+    this.root = root;
+    this.meta = Buffer.from(`${root}/meta`);
+    this.sync = Buffer.from(`${root}/sync`);
+    this.everything = { key: Buffer.from(`${root}/`), range_end: Buffer.from(`${root}${AFTER_SLASH}`) };
+    this.#data = `${root}/data/`;
+  }
+
+  key(key: string): Buffer {
+    return Buffer.from(this.#data + key);
+  }
+
+  /** All keys with a prefix that come after a key. */
+  span(prefix: string, after: string): KeySpan {
+    const start = after >= prefix ? `${after}\0` : prefix;
+    return { key: this.key(start), range_end: afterPrefix(this.#data + prefix) };
+  }
+
+  /** The store's key, or undefined for one of the store's own. */
+  ours(key: Buffer): string | undefined {
+    const text = key.toString('latin1');
+    return text.startsWith(this.#data) ? text.slice(this.#data.length) : undefined;
+  }
+}
+
+export interface KeySpan {
+  readonly key: Buffer;
+  readonly range_end: Buffer;
+}
+
+/** The first key after all that start with this. Store keys are printable ASCII, so the last byte can always go one up. */
+function afterPrefix(prefix: string): Buffer {
+  const end = Buffer.from(prefix);
+  end[end.length - 1] = (end.at(-1) ?? 0) + 1;
+  return end;
+}
+
+/**
+ * Between etcd's revisions and the store's. The store's revision 0 is the etcd revision its identity was made at, so a store begins at 0 in any
+ * etcd, and in one that nobody else writes to its revisions have no gaps.
+ */
+export class Revisions {
+  readonly #base: number;
+
+  constructor(base: number) {
+    this.#base = base;
+  }
+
+  ours(etcd: string): number {
+    const revision = Number(etcd);
+    if (!Number.isSafeInteger(revision)) throw new RangeError(`etcd revision ${etcd} is beyond what can be counted`);
+    return revision === 0 ? 0 : revision - this.#base;
+  }
+
+  theirs(revision: number): number {
+    return revision + this.#base;
+  }
+
+  /** What a compare asks for. Absent is 0 on both sides; no key was ever below the base. */
+  compared(revision: number): number {
+    if (revision === 0) return 0;
+    return revision < 0 ? -1 : this.theirs(revision);
+  }
+}
+
+export function entryOf(kv: IKeyValue, key: string, revisions: Revisions): Entry {
+  return {
+    key,
+    value: bytesOf(kv.value),
+    modRevision: revisions.ours(kv.mod_revision),
+    createRevision: revisions.ours(kv.create_revision),
+  };
+}
+
+/** The event of a store key. */
+export function eventOf({ type, kv }: IEvent, key: string): StoreEvent {
+  if (type === 'Delete') return { type: 'delete', key };
+  return { type: 'put', key, value: bytesOf(kv.value), created: kv.create_revision === kv.mod_revision };
+}
+
+/** Values are told apart from Buffers by what compares them; the memory is shared. */
+function bytesOf(value: Buffer): Uint8Array {
+  return new Uint8Array(value.buffer, value.byteOffset, value.byteLength);
+}

@@ -1,0 +1,169 @@
+import type { Clock } from '../../../resources/ambient/clock.ts';
+import type { Logger } from '../../../resources/ambient/log.ts';
+import { type Batch, StoreError } from '../store.ts';
+import { WatchHub } from '../watch-hub.ts';
+import { batchesAfter, type Source } from './batches.ts';
+import { confirmIdentity } from './identity.ts';
+
+export interface RootWatchOptions extends Source {
+  readonly uid: string;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly watchBufferBytes: number;
+}
+
+/** In an etcd of one's own every revision comes down the watch at once, so waiting this long means that a message is late. */
+const PATIENCE_MS = 2_000;
+/** Where others write too, a revision that does not come is theirs as a rule. */
+const SHARED_PATIENCE_MS = 20;
+const FIRST_WAIT_MS = 50;
+const LONGEST_WAIT_MS = 2_000;
+
+interface Waiter {
+  readonly revision: number;
+  readonly resolve: () => void;
+  readonly reject: (error: StoreError) => void;
+}
+
+/**
+ * The one watch that moves the store's revision, over all outages. It goes on from the last revision it published, so nothing is missed or
+ * repeated; when that was compacted away meanwhile, its readers are ended with `Compacted` and it begins anew at the present.
+ *
+ * It asks for no progress notifications: before 3.4.25 and 3.5.8 etcd may announce a revision before its events. Who must see the watch pass
+ * a revision that belongs to somebody else's keys has a key of the store's own written instead, which cannot overtake anything.
+ */
+export class RootWatch {
+  readonly #options: RootWatchOptions;
+  readonly #waiting = new Set<Waiter>();
+  #hub: WatchHub;
+  #ended: StoreError | undefined;
+  #patienceMs = PATIENCE_MS;
+  #syncing: Promise<void> | undefined;
+
+  constructor(options: RootWatchOptions, revision: number) {
+    this.#options = options;
+    this.#hub = new WatchHub(revision, options.watchBufferBytes);
+  }
+
+  get revision(): number {
+    return this.#hub.revision;
+  }
+
+  reaches(position: number): boolean {
+    return this.#hub.reaches(position);
+  }
+
+  follow(position: number, signal: AbortSignal): AsyncGenerator<Batch> {
+    return this.#hub.follow(position, signal);
+  }
+
+  /** Follows etcd until the signal aborts. Resolves with what makes the data unusable, if anything does. */
+  async run(signal: AbortSignal): Promise<StoreError | undefined> {
+    const { clock, log } = this.#options;
+    let waitMs = FIRST_WAIT_MS;
+    while (!signal.aborted) {
+      const before = this.revision;
+      try {
+        await this.#follow(signal);
+      } catch (error) {
+        if (signal.aborted) break;
+        if (error instanceof StoreError && error.reason === 'Unreadable') return error;
+        if (this.revision > before) waitMs = FIRST_WAIT_MS;
+        log.info('the watch of etcd broke off', { revision: this.revision, error: messageOf(error) });
+      }
+      await clock.sleep(waitMs, signal).catch(() => {});
+      waitMs = Math.min(waitMs * 2, LONGEST_WAIT_MS);
+    }
+    return undefined;
+  }
+
+  /** Ends all readers, and all who wait for a revision. */
+  end(error: StoreError): void {
+    this.#ended ??= error;
+    this.#hub.end(error);
+    for (const waiter of [...this.#waiting]) waiter.reject(error);
+  }
+
+  /** Resolves once everything up to a revision of this etcd was published. */
+  async reached(revision: number, signal: AbortSignal): Promise<void> {
+    if (this.revision >= revision) return;
+    signal.throwIfAborted();
+    if (this.#ended !== undefined) throw this.#ended;
+    using _ = this.keepMoving();
+    await new Promise<void>((resolve, reject) => {
+      const finish = (then: () => void) => {
+        this.#waiting.delete(waiter);
+        signal.removeEventListener('abort', onAbort);
+        then();
+      };
+      const waiter: Waiter = {
+        revision,
+        resolve: () => finish(resolve),
+        reject: (error) => finish(() => reject(error)),
+      };
+      const onAbort = () => finish(() => reject(signal.reason));
+      signal.addEventListener('abort', onAbort, { once: true });
+      this.#waiting.add(waiter);
+    });
+  }
+
+  /** Until disposed, sees to it that something comes down every watch under the root once in a while. */
+  keepMoving(): Disposable {
+    const { clock } = this.#options;
+    let stop = () => {};
+    const again = () => {
+      stop = clock.after(this.#patienceMs, () => {
+        this.#sync();
+        again();
+      });
+    };
+    again();
+    return { [Symbol.dispose]: () => stop() };
+  }
+
+  async #follow(signal: AbortSignal): Promise<void> {
+    const now = await confirmIdentity(this.#options, this.revision, signal);
+    try {
+      for await (const batch of batchesAfter(this.#options, this.revision, signal)) this.#publish(batch);
+    } catch (error) {
+      if (!(error instanceof StoreError) || error.reason !== 'Compacted') throw error;
+      this.#options.log.error('history was compacted away during an outage: caches must list again', { revision: now });
+      this.#restart(now, error);
+    }
+  }
+
+  #publish(batch: Batch): void {
+    if (batch.revision > this.revision + 1) this.#patienceMs = SHARED_PATIENCE_MS;
+    this.#hub.publish([batch]);
+    this.#wake();
+  }
+
+  #restart(revision: number, error: StoreError): void {
+    const old = this.#hub;
+    this.#hub = new WatchHub(revision, this.#options.watchBufferBytes);
+    old.end(error);
+    this.#wake();
+  }
+
+  #wake(): void {
+    for (const waiter of [...this.#waiting]) if (waiter.revision <= this.revision) waiter.resolve();
+  }
+
+  /** Writes the store's own key; a failure leaves those who wait to their deadlines. */
+  #sync(): void {
+    const { connection, layout, log } = this.#options;
+    this.#syncing ??= connection
+      .write((kv, options) => kv.put({ key: layout.sync, value: Buffer.alloc(0) }, options), connection.deadline())
+      .then(
+        () => {},
+        (error: unknown) => log.debug('the watch of etcd was not moved', { error: messageOf(error) }),
+      )
+      .finally(() => {
+        this.#syncing = undefined;
+      });
+  }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

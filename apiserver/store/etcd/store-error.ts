@@ -1,0 +1,24 @@
+import { StoreError } from '../store.ts';
+import { EtcdCallError } from './call-error.ts';
+
+/** A failed read, or anything else that is safe to try again, as the contract tells it. Other errors are left as they are. */
+export function readError(error: unknown): unknown {
+  if (!(error instanceof EtcdCallError)) return error;
+  const options = { cause: error };
+  switch (error.failure) {
+    case 'Compacted':
+    case 'Future':
+    case 'NoSpace':
+    case 'TooLarge':
+      return new StoreError(error.failure, error.message, options);
+    default:
+      return new StoreError('Unavailable', `etcd does not answer: ${error.message}`, options);
+  }
+}
+
+/** The same for a transaction, where nobody may be told that nothing was done unless that is sure. */
+export function writeError(error: unknown): unknown {
+  if (!(error instanceof EtcdCallError)) return error;
+  if (error.failure !== 'Unclear' && error.failure !== 'AnswerTooBig') return readError(error);
+  return new StoreError('UnknownOutcome', `etcd did not answer the write: ${error.message}`, { cause: error });
+}

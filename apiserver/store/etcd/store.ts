@@ -1,0 +1,329 @@
+import type { Clock } from '../../../resources/ambient/clock.ts';
+import type { Ids } from '../../../resources/ambient/ids.ts';
+import { type Logger, silentLogger } from '../../../resources/ambient/log.ts';
+import { compactedError, futureError, untilAborted } from '../log-store.ts';
+import {
+  type Batch,
+  type Entry,
+  type RangeQuery,
+  type RangeResult,
+  type StagedTxn,
+  type Store,
+  StoreError,
+  type TxnRequest,
+  type TxnResult,
+} from '../store.ts';
+import { checkTxn } from '../txn-check.ts';
+import type { Source } from './batches.ts';
+import { EtcdCallError } from './call-error.ts';
+import { type ConnectionOptions, EtcdConnection } from './connection.ts';
+import { readHistory } from './history.ts';
+import { findCompacted, type Identity, openIdentity } from './identity.ts';
+import { KeyOrder } from './key-order.ts';
+import { entryOf, Layout } from './layout.ts';
+import { readRange } from './read-range.ts';
+import { RootWatch } from './root-watch.ts';
+import { readError, writeError } from './store-error.ts';
+import { txnRequest, txnResult } from './txn.ts';
+
+export interface EtcdStoreOptions extends ConnectionOptions {
+  /** What all keys begin with, without a slash at its end. Default `coppice`. */
+  readonly root?: string;
+  /** How many bytes of batches are kept for watchers; who falls further behind is ended. Default 8 MiB. */
+  readonly watchBufferBytes?: number;
+  readonly ids: Ids;
+  readonly log?: Logger;
+}
+
+const DEFAULT_ROOT = 'coppice';
+const DEFAULT_WATCH_BUFFER_BYTES = 8 * 1024 * 1024;
+
+/** Opens the store in etcd, and makes it where there is none yet. StoreError `Unavailable` when etcd does not answer within ten seconds, `Unreadable` when what is there is newer or not ours. */
+export async function openEtcdStore(options: EtcdStoreOptions): Promise<EtcdStore> {
+  const connection = new EtcdConnection(options);
+  try {
+    const layout = new Layout(options.root ?? DEFAULT_ROOT);
+    const identity = await openIdentity(connection, layout, options.ids);
+    const compacted = await findCompacted(connection, layout, identity);
+    return new EtcdStore({ connection, layout, ...identity }, compacted, options);
+  } catch (error) {
+    const failure = readError(error);
+    connection.close(new StoreError('Closed', 'the store could not be opened', { cause: failure }));
+    throw failure;
+  }
+}
+
+/**
+ * The store in etcd (3.4.21, 3.5.5 or newer: before, a single member acknowledged writes that were not on its disk yet). Several processes may
+ * have one store open. It wants an etcd of its own: compaction is for all of etcd, and revisions of other keys make it slower.
+ *
+ * How the contract's guarantees come about here:
+ *
+ * 1. *One counter*: etcd's, counted from the identity's revision (`Revisions`).
+ * 2. *Compare and set*: etcd judges. Nothing is `staged`: another process may always be first, so nobody but etcd knows the revision of a write
+ *    before it is done. Transactions of this process that share a key keep their order (`KeyOrder`), others have none.
+ * 3. *Acknowledged means durable*: etcd answers after its quorum has synced. A write whose answer is lost is `UnknownOutcome`, and is never sent
+ *    twice; one that provably reached no server, for ten seconds, is `Unavailable`. The store goes on after either.
+ * 4. *Suffix rollback* has no subject, as nothing is staged.
+ * 5. *Watch*: one watch feeds all readers (`RootWatch`); older history is read over a stream of its own and joined to it. A write is
+ *    acknowledged once that watch has published it, so `revision()` is never behind what this process was told, though it may be behind others:
+ *    `latest` is not. A write that etcd has done and that does not come down the watch within ten seconds ends as `UnknownOutcome`.
+ * 6. *Range at a revision*: by etcd's own history. A range without one, and `get`, see every write acknowledged to anyone before.
+ *
+ * Compaction by other processes, or by etcd itself, is learnt of when something asks for what is gone: `compactedRevision()` is the least it
+ * can be. A range under way here holds up a compaction of this process, not one of others: then it ends with `Compacted`.
+ *
+ * `lost` is for data that is no longer this store's: its identity is gone or changed, or revisions went back (a backup was restored). An outage
+ * of etcd is none of that: calls end with `Unavailable`, watches wait and go on.
+ */
+export class EtcdStore implements Store {
+  readonly uid: string;
+  readonly lost: Promise<StoreError>;
+  readonly #source: Source;
+  readonly #clock: Clock;
+  readonly #root: RootWatch;
+  readonly #order = new KeyOrder();
+  readonly #ending = new AbortController();
+  readonly #running: Promise<void>;
+  readonly #pending = new Set<Promise<unknown>>();
+  readonly #ranges = new Set<RunningRange>();
+  #asked: Promise<number> | undefined;
+  #compacted: number;
+  #closed: StoreError | undefined;
+  #disposed: Promise<void> | undefined;
+
+  constructor(opened: Source & Identity, compacted: number, options: EtcdStoreOptions) {
+    const { promise, resolve } = Promise.withResolvers<StoreError>();
+    const { clock, log = silentLogger, watchBufferBytes = DEFAULT_WATCH_BUFFER_BYTES } = options;
+    this.uid = opened.uid;
+    this.lost = promise;
+    this.#source = opened;
+    this.#clock = clock;
+    this.#compacted = compacted;
+    this.#root = new RootWatch({ ...opened, clock, log, watchBufferBytes }, opened.revision);
+    this.#running = this.#root.run(this.#ending.signal).then((loss) => {
+      if (loss === undefined) return;
+      const closed = new StoreError('Closed', loss.message, { cause: loss });
+      this.#closed ??= closed;
+      this.#root.end(closed);
+      resolve(loss);
+    });
+  }
+
+  revision(): number {
+    return this.#root.revision;
+  }
+
+  compactedRevision(): number {
+    return this.#compacted;
+  }
+
+  async latest(signal?: AbortSignal): Promise<number> {
+    this.#assertOpen();
+    return untilAborted(this.#shared(), signal);
+  }
+
+  async get(key: string, signal?: AbortSignal): Promise<Entry | undefined> {
+    this.#assertOpen();
+    const { connection, layout, revisions } = this.#source;
+    const answer = await this.#reading(
+      connection.read((kv, options) => kv.range({ key: layout.key(key) }, options), signal),
+    );
+    const [kv] = answer.kvs;
+    return kv && entryOf(kv, key, revisions);
+  }
+
+  async range(query: RangeQuery, signal?: AbortSignal): Promise<RangeResult> {
+    this.#assertOpen();
+    if (query.revision !== undefined) this.#assertKept(query.revision);
+    const done = Promise.withResolvers<void>();
+    const running: RunningRange = { revision: query.revision ?? this.revision(), done: done.promise };
+    this.#ranges.add(running);
+    const at = (revision: number) => {
+      running.revision = revision;
+    };
+    try {
+      const result = await this.#reading(readRange(this.#source, query, at, signal));
+      await this.#reached(result.revision, signal);
+      return result;
+    } catch (error) {
+      if (error instanceof StoreError && error.reason === 'Compacted') this.#raise(running.revision + 1);
+      throw error;
+    } finally {
+      this.#ranges.delete(running);
+      done.resolve();
+    }
+  }
+
+  txn(request: TxnRequest): StagedTxn {
+    this.#assertOpen();
+    checkTxn(request);
+    const done = this.#submit(request);
+    const settled = done.then(
+      () => {},
+      () => {},
+    );
+    this.#pending.add(settled);
+    void settled.then(() => this.#pending.delete(settled));
+    return { done };
+  }
+
+  async *watch(fromRevision: number, signal: AbortSignal): AsyncGenerator<Batch> {
+    let position = fromRevision;
+    while (!signal.aborted) {
+      this.#assertOpen();
+      if (position > this.revision()) await this.#assertReached(position, signal);
+      if (signal.aborted) return;
+      this.#assertKept(position);
+      // No await between this question and following: nothing can be published in between.
+      if (this.#root.reaches(position)) return yield* this.#root.follow(position, signal);
+      for await (const batch of this.#history(position, signal)) {
+        yield batch;
+        position = batch.revision;
+      }
+    }
+  }
+
+  async compact(revision: number, signal?: AbortSignal): Promise<void> {
+    this.#assertOpen();
+    if (revision > this.revision()) await this.#assertReached(revision, signal);
+    this.#raise(revision);
+    const { connection, revisions } = this.#source;
+    const earlier = [...this.#ranges].filter((range) => range.revision < revision).map(({ done }) => done);
+    await untilAborted(Promise.all(earlier), signal);
+    const request = { revision: revisions.theirs(revision), physical: true };
+    const compacting = connection.read((kv, options) => kv.compact(request, options), signal);
+    await this.#reading(compacting.catch(unlessCompacted));
+  }
+
+  /** Lets what was accepted end, then closes. Watches end with `Closed`. */
+  [Symbol.asyncDispose](): Promise<void> {
+    this.#disposed ??= this.#dispose();
+    return this.#disposed;
+  }
+
+  async #dispose(): Promise<void> {
+    const closed = new StoreError('Closed', 'the store is closed');
+    this.#closed ??= closed;
+    while (this.#pending.size > 0) await Promise.all(this.#pending);
+    this.#root.end(this.#closed);
+    this.#ending.abort(this.#closed);
+    await this.#running;
+    this.#source.connection.close(this.#closed);
+  }
+
+  #assertOpen(): void {
+    if (this.#closed !== undefined) throw new StoreError('Closed', this.#closed.message, { cause: this.#closed });
+  }
+
+  #assertKept(revision: number): void {
+    if (revision < this.#compacted) throw compactedError(revision, this.#compacted);
+  }
+
+  /** Another process may have brought the store there already. */
+  async #assertReached(revision: number, signal: AbortSignal | undefined): Promise<void> {
+    const latest = await this.latest(signal).catch((error: unknown) => {
+      if (signal?.aborted) return revision;
+      throw error;
+    });
+    signal?.throwIfAborted();
+    if (revision > latest) throw futureError(revision, latest);
+  }
+
+  #raise(compacted: number): void {
+    this.#compacted = Math.max(this.#compacted, compacted);
+  }
+
+  async #submit(request: TxnRequest): Promise<TxnResult> {
+    const { connection, layout, revisions } = this.#source;
+    const deadlineMs = connection.deadline();
+    const place = this.#order.enter(request);
+    let result: TxnResult;
+    try {
+      await place.turn;
+      const sent = txnRequest(request, layout, revisions);
+      const answer = await connection.write((kv, options) => kv.txn(sent, options), deadlineMs);
+      result = txnResult(answer, request, revisions);
+    } catch (error) {
+      throw writeError(error);
+    } finally {
+      place.leave();
+    }
+    if (result.ok) await this.#published(result.revision);
+    return result;
+  }
+
+  async #published(revision: number): Promise<void> {
+    try {
+      await this.#reached(revision);
+    } catch (error) {
+      const message = `etcd has written revision ${revision}, and it was not seen on the watch`;
+      throw new StoreError('UnknownOutcome', message, { cause: error });
+    }
+  }
+
+  /** Waits, ten seconds at most, until the watch has published a revision that etcd has told. */
+  async #reached(revision: number, signal?: AbortSignal): Promise<void> {
+    if (this.revision() >= revision) return;
+    const { connection } = this.#source;
+    const overdue = new AbortController();
+    const late = new StoreError('Unavailable', `the watch of etcd did not come to revision ${revision} in ten seconds`);
+    const stop = this.#clock.after(connection.deadline() - this.#clock.monotonic(), () => overdue.abort(late));
+    try {
+      await this.#root.reached(
+        revision,
+        signal === undefined ? overdue.signal : AbortSignal.any([signal, overdue.signal]),
+      );
+    } finally {
+      stop();
+    }
+  }
+
+  /** The question that begins next: one under way may be older than what its asker knows. Askers at once share it. */
+  #shared(): Promise<number> {
+    this.#asked ??= Promise.resolve().then(() => {
+      this.#asked = undefined;
+      return this.#ask();
+    });
+    return this.#asked;
+  }
+
+  async #ask(): Promise<number> {
+    const { connection, layout, revisions } = this.#source;
+    const query = { key: layout.meta, count_only: true };
+    const { header } = await this.#reading(connection.read((kv, options) => kv.range(query, options)));
+    const revision = revisions.ours(header.revision);
+    await this.#reached(revision);
+    return revision;
+  }
+
+  /** What is older than what is kept for watchers. */
+  async *#history(position: number, signal: AbortSignal): AsyncGenerator<Batch> {
+    const deps = { source: this.#source, root: this.#root, clock: this.#clock };
+    const ending = AbortSignal.any([signal, this.#ending.signal]);
+    try {
+      yield* readHistory(deps, position, this.revision(), ending);
+    } catch (error) {
+      if (error instanceof StoreError && error.reason === 'Compacted') this.#raise(position + 1);
+      throw error;
+    }
+  }
+
+  async #reading<T>(answer: Promise<T>): Promise<T> {
+    try {
+      return await answer;
+    } catch (error) {
+      throw readError(error);
+    }
+  }
+}
+
+interface RunningRange {
+  revision: number;
+  readonly done: Promise<void>;
+}
+
+/** Somebody compacted further already. */
+function unlessCompacted(error: unknown): undefined {
+  if (!(error instanceof EtcdCallError) || error.failure !== 'Compacted') throw error;
+}

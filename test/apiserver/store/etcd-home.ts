@@ -1,0 +1,31 @@
+import { type EtcdStore, type EtcdStoreOptions, openEtcdStore } from '../../../apiserver/store/etcd/store.ts';
+import { systemClock } from '../../../resources/ambient/system-clock.ts';
+import { systemIds } from '../../../resources/ambient/system-ids.ts';
+import type { EtcdServer } from '../../harness/etcd-server.ts';
+
+/** A root of its own in an etcd; disposing closes every store opened there. */
+export class EtcdHome implements AsyncDisposable {
+  readonly etcd: EtcdServer;
+  readonly root: string;
+  readonly #opened: EtcdStore[] = [];
+
+  constructor(etcd: EtcdServer, root = `test-${systemIds.suffix(8)}`) {
+    this.etcd = etcd;
+    this.root = root;
+  }
+
+  async open(options: Partial<EtcdStoreOptions> = {}): Promise<EtcdStore> {
+    const { endpoints } = this.etcd;
+    const store = await openEtcdStore({ endpoints, root: this.root, clock: systemClock, ids: systemIds, ...options });
+    this.#opened.push(store);
+    return store;
+  }
+
+  async close(): Promise<void> {
+    for (const store of this.#opened.splice(0)) await store[Symbol.asyncDispose]();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+}
