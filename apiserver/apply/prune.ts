@@ -1,7 +1,7 @@
 import { setOwn } from '../../resources/meta/json-reader.ts';
 import { isObject, type JsonObject } from '../../resources/meta/object.ts';
 import { difference, type FieldSet, intersection, isEmpty, node, union } from './field-set.ts';
-import { ItemError, itemElement } from './list-items.ts';
+import { elementOf } from './list-items.ts';
 import { fieldType, formOf, type ListType, type MapType, type MergeType } from './merge-type.ts';
 import { fieldElement, fieldName, type PathElement } from './path-element.ts';
 import { toFieldSet } from './to-field-set.ts';
@@ -69,13 +69,4 @@ function fromList(value: readonly unknown[], fields: FieldSet, list: ListType): 
     rest.push(below === undefined ? item : (removeFields(item, below, list.element) ?? null));
   }
   return rest.length === 0 ? undefined : rest;
-}
-
-function elementOf(list: ListType, item: unknown): PathElement | undefined {
-  try {
-    return itemElement(list, item);
-  } catch (error) {
-    if (error instanceof ItemError) return undefined;
-    throw error;
-  }
 }
