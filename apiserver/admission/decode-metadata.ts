@@ -1,6 +1,6 @@
 import type { Kind } from '../../resources/meta/define-kind.ts';
-import { setOwn } from '../../resources/meta/json-reader.ts';
 import { isObject, type JsonObject } from '../../resources/meta/object.ts';
+import { LEFT_OUT, rewriteFields } from '../../resources/meta/rewrite-fields.ts';
 import type { Schema } from '../../resources/meta/schema.ts';
 import { undecodable } from './field-validation.ts';
 import { goType, typeName } from './go-format.ts';
@@ -29,26 +29,14 @@ function decode(value: unknown, schema: Schema, path: string, kind: Pick<Kind, '
     return kept.length === value.length && kept.every((item, i) => item === value[i]) ? value : kept;
   }
   if (!isObject(value) || schema['x-kubernetes-preserve-unknown-fields'] === true) return value;
-  const fields: JsonObject = {};
-  let changed = false;
-  for (const [name, field] of Object.entries(value)) {
+  return rewriteFields(value, (name, field) => {
     const known =
       propertyOf(schema, name) ?? (isObject(schema.additionalProperties) ? schema.additionalProperties : undefined);
     // A map's null is the empty text, as Go decodes it.
-    if (field === null && known === schema.additionalProperties && known !== undefined) {
-      changed = true;
-      setOwn(fields, name, '');
-      continue;
-    }
-    if (known !== undefined && field === null) {
-      changed = true;
-      continue;
-    }
-    const decoded = known === undefined ? field : decode(field, known, `${path}.${name}`, kind);
-    if (decoded !== field) changed = true;
-    setOwn(fields, name, decoded);
-  }
-  return changed ? fields : value;
+    if (field === null && known === schema.additionalProperties && known !== undefined) return '';
+    if (known !== undefined && field === null) return LEFT_OUT;
+    return known === undefined ? field : decode(field, known, `${path}.${name}`, kind);
+  });
 }
 
 function jsonWord(value: unknown): string {

@@ -1,7 +1,7 @@
 import { canonicalBase64 } from '../../resources/meta/base64.ts';
 import type { Kind } from '../../resources/meta/define-kind.ts';
-import { setOwn } from '../../resources/meta/json-reader.ts';
 import { isObject, type JsonObject } from '../../resources/meta/object.ts';
+import { LEFT_OUT, rewriteFields } from '../../resources/meta/rewrite-fields.ts';
 import type { Schema } from '../../resources/meta/schema.ts';
 import { undecodable } from './field-validation.ts';
 import { typeName } from './go-format.ts';
@@ -33,22 +33,17 @@ class Decoder {
 
   /** The fields of an object that are to be kept. */
   fields(value: JsonObject, schema: Schema, path: string): JsonObject {
-    const kept: JsonObject = {};
-    for (const [name, given] of Object.entries(value)) {
-      const at = path === '' ? name : `${path}.${name}`;
+    return rewriteFields(value, (name, given) => {
       const own = propertyOf(schema, name);
       const each = isObject(schema.additionalProperties) ? schema.additionalProperties : undefined;
       if (own !== undefined) {
-        const decoded = given === null ? null : this.#value(given, own, at);
-        if (decoded !== null && !isLeftOut(decoded, own)) setOwn(kept, name, decoded);
-      } else if (each !== undefined) {
-        // The values of a map are what they are; a null is the empty one.
-        setOwn(kept, name, given === null ? '' : this.#value(given, each, path));
-      } else {
-        setOwn(kept, name, given);
+        const decoded = given === null ? null : this.#value(given, own, path === '' ? name : `${path}.${name}`);
+        return decoded === null || isLeftOut(decoded, own) ? LEFT_OUT : decoded;
       }
-    }
-    return kept;
+      // The values of a map are what they are; a null is the empty one.
+      if (each !== undefined) return given === null ? '' : this.#value(given, each, path);
+      return given;
+    });
   }
 
   #value(value: unknown, schema: Schema, path: string): unknown {
@@ -94,7 +89,12 @@ function isLeftOut(value: unknown, schema: Schema): boolean {
   if (schema.default !== undefined || schema.nullable === true) return false;
   if (value === '' || value === 0 || value === false) return true;
   if (Array.isArray(value)) return value.length === 0;
-  return schema.additionalProperties !== undefined && isObject(value) && Object.keys(value).length === 0;
+  return schema.additionalProperties !== undefined && isObject(value) && hasNoField(value);
+}
+
+function hasNoField(value: JsonObject): boolean {
+  for (const name in value) if (Object.hasOwn(value, name)) return false;
+  return true;
 }
 
 function emptyOf(schema: Schema): unknown {

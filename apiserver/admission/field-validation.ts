@@ -9,6 +9,8 @@ export interface FieldFindings {
   readonly duplicates: readonly string[];
   /** Paths no schema knows. */
   readonly unknown: readonly string[];
+  /** How many more there are. */
+  readonly untold?: number;
 }
 
 /**
@@ -25,6 +27,7 @@ export function judgeFields(
   const texts = [
     ...findings.duplicates.map((text) => prefix + text),
     ...findings.unknown.map((path) => `${prefix}unknown field "${path}"`),
+    ...(findings.untold === undefined ? [] : [`${prefix}${findings.untold} more unknown fields`]),
   ];
   if (directive === 'Strict' && texts.length > 0) {
     throw undecodable(kind, `strict decoding error: ${texts.join(', ')}`);

@@ -27,6 +27,19 @@ export function validateMetadata(kind: Pick<Kind, 'namespaced' | 'nameRule' | 'o
   ];
 }
 
+/** More are not looked for in a part of the metadata: nobody reads them. */
+const MOST_CAUSES = 1_000;
+
+/** What is wrong with the items of a part, up to a thousand and whatever else the last of these has. */
+function causesOf<T>(items: readonly T[], causes: (item: T, i: number) => readonly Cause[]): Cause[] {
+  const found: Cause[] = [];
+  for (const [i, item] of items.entries()) {
+    if (found.length >= MOST_CAUSES) break;
+    found.push(...causes(item, i));
+  }
+  return found;
+}
+
 const NAME_PROBLEMS = { label: labelProblems, subdomain: subdomainProblems, segment: segmentProblems } as const;
 
 const nameProblems = (kind: Pick<Kind, 'nameRule'>, name: string) => NAME_PROBLEMS[kind.nameRule](name);
@@ -54,14 +67,14 @@ function namespaceCauses(kind: Pick<Kind, 'namespaced'>, namespace: string | und
 }
 
 function labelCauses(labels: Readonly<Record<string, string>>): Cause[] {
-  return Object.entries(labels).flatMap(([key, value]) => [
+  return causesOf(Object.entries(labels), ([key, value]) => [
     ...qualifiedNameProblems(key).map((problem) => invalidValue('metadata.labels', key, problem)),
     ...labelValueProblems(value).map((problem) => invalidValue('metadata.labels', value, problem)),
   ]);
 }
 
 function annotationCauses(annotations: Readonly<Record<string, string>>): Cause[] {
-  const causes = Object.keys(annotations).flatMap((key) =>
+  const causes = causesOf(Object.keys(annotations), (key) =>
     // Unlike a label's, an annotation's key may have capitals in its prefix.
     qualifiedNameProblems(key.toLowerCase()).map((problem) => invalidValue('metadata.annotations', key, problem)),
   );
@@ -74,7 +87,7 @@ const ENCODER = new TextEncoder();
 const utf8Length = (text: string) => ENCODER.encode(text).length;
 
 function ownerCauses(owners: readonly Partial<OwnerReference>[]): Cause[] {
-  const causes = owners.flatMap((owner, i) => {
+  const causes = causesOf(owners, (owner, i) => {
     const at = `metadata.ownerReferences[${i}]`;
     const empty = (['kind', 'name', 'uid'] as const).filter((field) => (owner[field] ?? '') === '');
     return [
@@ -101,7 +114,7 @@ function ownerCauses(owners: readonly Partial<OwnerReference>[]): Cause[] {
 
 /** Built-in kinds take finalizers of their own by bare names, others must be qualified; kinds of CRDs take either. */
 function finalizerCauses(kind: Pick<Kind, 'origin'>, finalizers: readonly string[]): Cause[] {
-  return finalizers.flatMap((finalizer) => {
+  return causesOf(finalizers, (finalizer) => {
     const problems = qualifiedNameProblems(finalizer).map((problem) =>
       invalidValue('metadata.finalizers', finalizer, problem),
     );

@@ -1,13 +1,16 @@
 import { encodeJson } from '../../resources/meta/json.ts';
 import { setOwn } from '../../resources/meta/json-reader.ts';
 import { isObject, type JsonObject } from '../../resources/meta/object.ts';
+import { LEFT_OUT, rewriteFields } from '../../resources/meta/rewrite-fields.ts';
 import type { Schema } from '../../resources/meta/schema.ts';
 import { OBJECT_META } from './object-meta-schema.ts';
 
 export interface Pruned<T> {
   readonly object: T;
-  /** Paths of what was dropped (`spec.bogus`, `spec.parts[0].nope`), sorted. */
+  /** Paths of what was dropped (`spec.bogus`, `spec.parts[0].nope`), sorted: of the first thousand that were met. */
   readonly unknown: readonly string[];
+  /** How many more were dropped; absent where all are told. */
+  readonly untold?: number;
 }
 
 /**
@@ -15,41 +18,48 @@ export interface Pruned<T> {
  * parts in which nothing is dropped are shared with it.
  */
 export function pruneUnknown<T extends JsonObject>(object: T, schema: Schema): Pruned<T> {
-  const unknown: string[] = [];
-  const pruned = pruneFields(object, { ...schema, 'x-kubernetes-embedded-resource': true }, '', unknown);
-  return { object: pruned as T, unknown: unknown.sort() };
+  const found: Found = { paths: [], untold: 0 };
+  const pruned = pruneFields(object, { ...schema, 'x-kubernetes-embedded-resource': true }, '', found) as T;
+  const { paths, untold } = found;
+  return { object: pruned, unknown: paths.sort(), ...(untold === 0 ? {} : { untold }) };
+}
+
+/** More are counted, not told: nobody reads them. */
+export const MOST_UNKNOWN = 1_000;
+
+interface Found {
+  readonly paths: string[];
+  untold: number;
 }
 
 const NOTHING_KNOWN: Schema = {};
 const TYPE_META: Schema = { type: 'string' };
 
-function prune(value: unknown, schema: Schema, path: string, unknown: string[]): unknown {
+function prune(value: unknown, schema: Schema, path: string, found: Found): unknown {
   if (Array.isArray(value)) {
     const items = schema.items ?? (keepsUnknown(schema) ? undefined : NOTHING_KNOWN);
     if (items === undefined) return value;
-    const pruned = value.map((item, i) => prune(item, items, `${path}[${i}]`, unknown));
+    const pruned = value.map((item, i) =>
+      typeof item === 'object' ? prune(item, items, `${path}[${i}]`, found) : item,
+    );
     return pruned.every((item, i) => item === value[i]) ? value : pruned;
   }
-  return isObject(value) ? pruneFields(value, schema, path, unknown) : value;
+  return isObject(value) ? pruneFields(value, schema, path, found) : value;
 }
 
-function pruneFields(value: JsonObject, schema: Schema, path: string, unknown: string[]): JsonObject {
-  const kept: JsonObject = {};
-  let changed = false;
-  for (const [name, field] of Object.entries(value)) {
-    const at = path === '' ? name : `${path}.${name}`;
+function pruneFields(value: JsonObject, schema: Schema, path: string, found: Found): JsonObject {
+  return rewriteFields(value, (name, field) => {
     const known = knownField(schema, name);
     if (known === undefined) {
-      unknown.push(at);
-      changed = true;
-      continue;
+      if (found.paths.length < MOST_UNKNOWN) found.paths.push(pathTo(path, name));
+      else found.untold++;
+      return LEFT_OUT;
     }
-    const pruned = known === true ? field : prune(field, known, at, unknown);
-    if (pruned !== field) changed = true;
-    setOwn(kept, name, pruned);
-  }
-  return changed ? kept : value;
+    return known === true || typeof field !== 'object' ? field : prune(field, known, pathTo(path, name), found);
+  });
 }
+
+const pathTo = (path: string, name: string): string => (path === '' ? name : `${path}.${name}`);
 
 /** The schema of a field, `true` when it is kept with everything in it, undefined when it is unknown. */
 function knownField(schema: Schema, name: string): Schema | true | undefined {
@@ -116,28 +126,21 @@ class Filling {
   }
 
   #fields(value: JsonObject, schema: Schema): JsonObject {
-    const filled: JsonObject = {};
-    let changed = false;
     const absent = this.#nulls === 'stay' ? null : undefined;
-    for (const [name, given] of Object.entries(value)) {
+    let filled = rewriteFields(value, (name, field) => {
       const known =
         propertyOf(schema, name) ?? (isObject(schema.additionalProperties) ? schema.additionalProperties : undefined);
-      const present = known !== undefined && refusedNull(given, known) ? this.#defaultOf(known, absent) : given;
-      if (present === undefined) {
-        changed = true;
-        continue;
-      }
-      const field = known === undefined ? present : this.value(present, known);
-      if (field !== given) changed = true;
-      setOwn(filled, name, field);
-    }
+      const present = known !== undefined && refusedNull(field, known) ? this.#defaultOf(known, absent) : field;
+      if (present === undefined) return LEFT_OUT;
+      return known === undefined ? present : this.value(present, known);
+    });
     for (const [name, known] of defaultedOf(schema)) {
       if (Object.hasOwn(filled, name)) continue;
+      if (filled === value) filled = { ...value };
       setOwn(filled, name, this.value(this.#defaultOf(known, undefined), known));
       this.#left -= name.length;
-      changed = true;
     }
-    return changed ? filled : value;
+    return filled;
   }
 
   /** A copy, so that no two objects share a default. */

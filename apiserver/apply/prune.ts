@@ -1,7 +1,7 @@
 import { setOwn } from '../../resources/meta/json-reader.ts';
 import { isObject, type JsonObject } from '../../resources/meta/object.ts';
 import { difference, type FieldSet, intersection, isEmpty, node, union } from './field-set.ts';
-import { ItemError, itemElement } from './list-items.ts';
+import { elementOf } from './list-items.ts';
 import { fieldType, formOf, type ListType, type MapType, type MergeType } from './merge-type.ts';
 import { fieldElement, fieldName, type PathElement } from './path-element.ts';
 import { toFieldSet } from './to-field-set.ts';
@@ -16,17 +16,19 @@ export function prune(merged: JsonObject, last: FieldSet, owned: FieldSet, type:
   const all = withNamedFields(toFieldSet(merged, type), type);
   const bare = removeFields(merged, lastNamed, type);
   const kept = union(withNamedFields(toFieldSet(bare, type), type), withNamedFields(owned, type));
-  const owners = removeFields(merged, difference(all, kept), type);
+  const unowned = difference(all, kept);
+  if (isEmpty(unowned)) return merged;
+  const owners = removeFields(merged, unowned, type);
   const gone = difference(all, withNamedFields(toFieldSet(owners, type), type));
   return objectOf(removeFields(merged, intersection(gone, lastNamed), type));
 }
 
 const objectOf = (value: unknown): JsonObject => (isObject(value) ? value : {});
 
-/** With the named fields that hold others as members too: a set says only of free maps and lists that they are there. */
+/** With the named fields that hold others as members too: a set says only of free maps and lists that they are there. Shares what stays. */
 export function withNamedFields(set: FieldSet, type: MergeType | undefined): FieldSet {
   if (set.children.size === 0) return set;
-  const children = new Map<PathElement, FieldSet>();
+  let children: Map<PathElement, FieldSet> | undefined;
   for (const [element, child] of set.children) {
     const name = fieldName(element);
     const inner = withNamedFields(
@@ -34,9 +36,11 @@ export function withNamedFields(set: FieldSet, type: MergeType | undefined): Fie
       name === undefined ? type?.list?.element : type?.map && fieldType(type.map, name),
     );
     const named = name !== undefined && child.children.size > 0 && type?.map?.fields.has(name) === true;
+    if (inner === child && (child.member || !named)) continue;
+    children ??= new Map(set.children);
     children.set(element, node(child.member || named, inner.children));
   }
-  return node(set.member, children);
+  return children === undefined ? set : node(set.member, children);
 }
 
 /** A value without these fields and items; undefined when nothing of it is left. */
@@ -69,13 +73,4 @@ function fromList(value: readonly unknown[], fields: FieldSet, list: ListType): 
     rest.push(below === undefined ? item : (removeFields(item, below, list.element) ?? null));
   }
   return rest.length === 0 ? undefined : rest;
-}
-
-function elementOf(list: ListType, item: unknown): PathElement | undefined {
-  try {
-    return itemElement(list, item);
-  } catch (error) {
-    if (error instanceof ItemError) return undefined;
-    throw error;
-  }
 }

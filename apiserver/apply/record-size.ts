@@ -45,7 +45,8 @@ function itemSize(item: unknown, type: MergeType): number {
 
 function ofFields(value: JsonObject, map: Parameters<typeof fieldType>[0]): number {
   let sum = 0;
-  for (const [name, field] of Object.entries(value)) {
+  for (const name of Object.keys(value)) {
+    const field = value[name];
     const type = fieldType(map, name);
     if (type !== undefined) sum += name.length + '"f:"'.length + BYTES_AN_ENTRY + sizeOf(field, type);
   }

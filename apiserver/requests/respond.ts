@@ -43,22 +43,32 @@ export function warningHeaders(texts: readonly string[]): Record<string, readonl
 }
 
 function fitting(texts: readonly string[]): readonly string[] {
-  const runes = texts.map((text) => [...text]);
-  let total = 0;
-  const over = runes.findIndex((text) => {
-    total += text.length;
-    return total > MOST_RUNES;
-  });
-  if (over < 0) return texts;
-  const cut = runes.map((text) => text.slice(0, MOST_RUNES_A_TEXT));
+  const over = firstTooMuch(texts);
+  if (over === undefined) return texts;
   let written = 0;
-  const kept = cut.filter((text, i) => {
+  const kept: string[] = [];
+  for (const [i, text] of texts.entries()) {
     // Those up to the one that was too much stay, however long they are together.
-    if (i > over && written >= MOST_RUNES) return false;
-    written += text.length;
-    return true;
-  });
-  return kept.map((text) => text.join(''));
+    if (i > over && written >= MOST_RUNES) break;
+    const runes = firstRunes(text);
+    written += runes.length;
+    kept.push(runes.join(''));
+  }
+  return kept;
+}
+
+/** The first text with which all of them are too long. */
+function firstTooMuch(texts: readonly string[]): number | undefined {
+  let total = 0;
+  for (const [i, text] of texts.entries()) {
+    for (const _ of text) if (++total > MOST_RUNES) return i;
+  }
+  return undefined;
+}
+
+function firstRunes(text: string): string[] {
+  // A character is two units at most.
+  return [...text.slice(0, 2 * MOST_RUNES_A_TEXT)].slice(0, MOST_RUNES_A_TEXT);
 }
 
 const quotable = (text: string): string => text.replace(CONTROL, ' ').replace(/(["\\])/g, '\\$1');

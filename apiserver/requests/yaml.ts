@@ -1,3 +1,4 @@
+import { firstDocument } from '../../resources/yaml/first-document.ts';
 import { readYaml } from '../../resources/yaml/read-yaml.ts';
 import { YamlError } from '../../resources/yaml/yaml-error.ts';
 import { goSyntax } from '../admission/go-format.ts';
@@ -8,13 +9,16 @@ export interface ParsedYaml {
   readonly duplicates: readonly string[];
 }
 
+/** Keys, values, lists and maps in one body. What the store takes has a tenth of it, unless it is made to keep the parser busy. */
+export const MOST_NODES = 200_000;
+
 /**
  * Parses a YAML body as a real server does (see readYaml): of several documents the first counts, none says null. Throws YamlError, whose
- * message begins with the line.
+ * message begins with the line where there is one.
  */
 export function parseYaml(text: string): ParsedYaml {
   try {
-    const [document] = readYaml(text);
+    const [document] = readYaml(firstDocument(text), MOST_NODES);
     if (document === undefined) return { value: null, duplicates: [] };
     const lines = document.repeated.map(
       ({ key, valueLine }) => `line ${valueLine}: key ${goSyntax(key)} already set in map`,

@@ -26,7 +26,8 @@ export async function answer(context: VerbContext, kind: RequestKind, answerer: 
   const { directive } = writeOptions(request.query, 'CreateOptions');
   const sent = await readObject(request, kind);
   const pruned = pruneUnknown(decodeMetadata(kind, sent.object), kind.schema);
-  const found = { duplicates: sent.duplicates, unknown: pruned.unknown };
+  const { object: _, ...unknown } = pruned;
+  const found = { duplicates: sent.duplicates, ...unknown };
   const warnings = judgeFields(kind, found, directive);
   const question = applyDefaults(pruned.object, kind.schema);
   checkShape(kind, question);

@@ -111,6 +111,8 @@ function wrongKind({ metadata }: JsonObject, sent: string, { group, kind }: Type
   return invalid({ group, kind: sent }, name, [{ reason: 'FieldValueInvalid', message, field: 'kind' }]);
 }
 
+const isMissing = (value: unknown): boolean => value === undefined || value === null;
+
 /** Checks apiVersion, kind and the shape of metadata, of a body or of a patched object. */
 export function checkedType(
   value: JsonObject,
@@ -120,7 +122,7 @@ export function checkedType(
 ): SentObject['object'] {
   const expected = apiVersionOf(kind);
   const filled =
-    kind.origin === 'core'
+    kind.origin === 'core' && (isMissing(value.apiVersion) || isMissing(value.kind))
       ? { ...value, apiVersion: value.apiVersion ?? expected, kind: value.kind ?? kind.kind }
       : value;
   if (

@@ -70,9 +70,12 @@ export function knownFields(
   duplicates: readonly string[],
   directive: FieldValidation,
 ): { readonly object: JsonObject & { metadata: JsonObject }; readonly warnings: readonly string[] } {
-  const pruned = pruneUnknown(decodeStruct(kind, decodeMetadata(kind, sent)), kind.schema);
-  const { object, unknown } = kind.rules.prune?.(pruned.object) ?? { object: pruned.object, unknown: [] };
-  const warnings = judgeFields(kind, { duplicates, unknown: [...pruned.unknown, ...unknown] }, directive);
+  // Unknown fields go first, as they may be many.
+  const { object: pruned, ...found } = pruneUnknown(decodeMetadata(kind, sent), kind.schema);
+  const decoded = decodeStruct(kind, pruned);
+  const { object, unknown } = kind.rules.prune?.(decoded) ?? { object: decoded, unknown: [] };
+  const findings = { ...found, duplicates, unknown: [...found.unknown, ...unknown] };
+  const warnings = judgeFields(kind, findings, directive);
   return { object: { ...object, metadata: isObject(object.metadata) ? object.metadata : {} }, warnings };
 }
 

@@ -133,6 +133,8 @@ function membersOf(value: unknown): number {
     for (const item of value) count += membersOf(item);
     return count;
   }
-  for (const item of Object.values(value)) count += 1 + membersOf(item);
+  // The names and a look-up each take half the time of the values where there are very many.
+  const fields = value as Readonly<Record<string, unknown>>;
+  for (const name of Object.keys(fields)) count += 1 + membersOf(fields[name]);
   return count;
 }

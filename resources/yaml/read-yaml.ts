@@ -36,10 +36,10 @@ export interface RepeatedKey {
 /**
  * Reads the documents of a YAML text into what their JSON would be, by the rules of Kubernetes' own programs: `yes`, `010` and `<<` are
  * what YAML 1.1 says, keys are text, the last of several equal keys counts, one that is merged in as well. Integers keep 64 bits.
- * Throws YamlError, also for what would blow up when its aliases are written out.
+ * Throws YamlError, also for what would blow up when its aliases are written out, and for a text with more values than `mostNodes`.
  */
-export function* readYaml(text: string): Iterable<YamlDocument> {
-  for (const root of yamlNodes(text)) yield new Writer().document(root);
+export function* readYaml(text: string, mostNodes?: number): Iterable<YamlDocument> {
+  for (const root of yamlNodes(text, mostNodes)) yield new Writer().document(root);
 }
 
 /** An object that is being read. */

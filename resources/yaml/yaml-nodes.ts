@@ -50,20 +50,44 @@ export interface AliasNode {
   readonly target: YamlNode;
 }
 
-/** The documents of a text, each by its root. Throws YamlError, for the grammar before the first. */
-export function yamlNodes(text: string): Iterable<YamlNode> {
-  return new NodeReader(text, eventsOf(text)).documents();
+/**
+ * The documents of a text, each by its root. Throws YamlError, for the grammar before the first, and where there are more than `mostNodes`
+ * in all of them.
+ */
+export function yamlNodes(text: string, mostNodes: number = Number.POSITIVE_INFINITY): Iterable<YamlNode> {
+  return new NodeReader(text, eventsOf(text, mostNodes)).documents();
 }
 
-function eventsOf(text: string): readonly Event[] {
+function eventsOf(text: string, mostNodes: number): readonly Event[] {
   try {
-    return parseEvents(text, { maxDepth: MAX_YAML_DEPTH });
+    if (text.length < mostNodes) return parseEvents(text, { maxDepth: MAX_YAML_DEPTH });
+    // The parser has no bound on nodes, and would make millions before anybody could count; but it compares its depth at nearly each.
+    const options = Object.assign({ maxDepth: MAX_YAML_DEPTH }, { maxDepth: countdown(mostNodes) });
+    const events = parseEvents(text, options);
+    if (events.length > 2 * mostNodes) throw tooMany(mostNodes);
+    return events;
   } catch (error) {
+    if (error instanceof YamlError) throw error;
     // The parser says that every kind of error may come out of it.
     if (!(error instanceof YAMLException)) throw new YamlError(error instanceof Error ? error.message : String(error));
     throw new YamlError(error.reason, error.mark === undefined ? undefined : error.mark.line + 1, { cause: error });
   }
 }
+
+/** The depth allowed, which can be asked for so many times. */
+function countdown(mostNodes: number): { readonly valueOf: () => number; readonly toString: () => string } {
+  let left = mostNodes;
+  return {
+    valueOf() {
+      left -= 1;
+      if (left < 0) throw tooMany(mostNodes);
+      return MAX_YAML_DEPTH;
+    },
+    toString: () => String(MAX_YAML_DEPTH),
+  };
+}
+
+const tooMany = (mostNodes: number) => new YamlError(`there are more than ${mostNodes} values`);
 
 type NodeEvent = ScalarEvent | SequenceEvent | MappingEvent;
 

@@ -24,6 +24,13 @@ describe('unknown and repeated fields', () => {
     ]);
   });
 
+  it('that are not told are counted', () => {
+    const more = { duplicates: [], unknown: ['x'], untold: 7 };
+    assert.deepEqual(judgeFields(Widget, more, 'Warn'), ['unknown field "x"', '7 more unknown fields']);
+    assert.throws(() => judgeFields(Widget, more, 'Strict'), /: unknown field "x", 7 more unknown fields$/);
+    assert.deepEqual(judgeFields(Widget, more, 'Ignore'), []);
+  });
+
   it('are passed over with Ignore', () => assert.deepEqual(judgeFields(Widget, findings, 'Ignore'), []));
 
   it('absent, nothing is refused', () =>

@@ -100,6 +100,15 @@ describe('metadata', () => {
   for (const [claim, metadata, want] of bad)
     it(`may not have ${claim}`, () => assert.deepEqual(sayings(metadata), want));
 
+  it('is wrong in a thousand ways at most, by part', () => {
+    const many = Array.from({ length: 2_000 }, (_, i) => `bad key ${i}`);
+    const map = Object.fromEntries(many.map((name) => [name, '-']));
+    assert.equal(sayings({ labels: map }).length, 1_000);
+    assert.equal(sayings({ annotations: map }).length, 1_000);
+    assert.equal(sayings({ finalizers: many }).length, 1_000);
+    assert.equal(sayings({ ownerReferences: many.map(() => ({})) }).length, 1_000);
+  });
+
   it('of cluster-wide objects has no namespace', () => {
     const causes = validateMetadata(Gadget, aWidget({}, { namespace: 'x' }));
     assert.deepEqual(causes, [

@@ -104,6 +104,17 @@ describe('pruning', () => {
     });
   }
 
+  it('tells a thousand of what it drops, and counts the rest', () => {
+    const many = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, i) => [`f${i}`, i]));
+    const { unknown, untold, object } = pruneUnknown(
+      { ...many(900), items: [many(150)] },
+      { properties: { items: {} } },
+    );
+    assert.deepEqual([unknown.length, untold, object], [1000, 50, { items: [{}] }]);
+    assert.deepEqual(unknown, unknown.toSorted());
+    assert.equal('untold' in pruneUnknown(many(1000), {}), false);
+  });
+
   it('finds nothing the second time, whatever the object', () => {
     fc.assert(
       fc.property(wildObject, (given) => {

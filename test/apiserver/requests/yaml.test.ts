@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { dump } from 'js-yaml';
-import { parseYaml } from '../../../apiserver/requests/yaml.ts';
+import { MOST_NODES, parseYaml } from '../../../apiserver/requests/yaml.ts';
 import { encodeJson } from '../../../resources/meta/json.ts';
 import { YamlError } from '../../../resources/yaml/yaml-error.ts';
 
@@ -45,6 +45,25 @@ describe('YAML bodies', () => {
   it('of several documents the first counts, and none says null', () => {
     assert.deepEqual(value('---\na: 1\n---\nb: *nothing'), { a: 1 });
     assert.deepEqual([value(''), value('# nothing\n')], [null, null]);
+  });
+
+  it('are not read beyond the first document, whatever follows', () => {
+    assert.deepEqual(value('a: 1\n---\nb: ['), { a: 1 });
+    assert.deepEqual(value('a: 1\n...\n- ]'), { a: 1 });
+    assert.equal(value('---\n---\na: 1'), null);
+  });
+
+  it('have up to two hundred thousand values, however they are written', () => {
+    const list = (item: string, count: number) => `[${item.repeat(count)}]`;
+    assert.equal((value(list('1,', MOST_NODES - 10)) as unknown[]).length, MOST_NODES - 10);
+    const over = /there are more than 200000 values$/;
+    assert.throws(() => value(list('1,', MOST_NODES)), over);
+    assert.throws(() => value(list('[],', MOST_NODES)), over);
+    assert.throws(() => value('- \n'.repeat(2 * MOST_NODES)), over);
+    assert.throws(() => value('? a\n'.repeat(MOST_NODES)), over);
+    assert.throws(() => value(`a: 1\n`.repeat(MOST_NODES)), over);
+    const long = `a: |\n${'  - {a: 1, b: [2]}\n'.repeat(50_000)}`;
+    assert.equal((value(long) as { a: string }).a.length, 17 * 50_000);
   });
 
   it('may use anchors, up to a hundred aliases and what they stand for', () => {
