@@ -71,7 +71,7 @@ describeCommands('kubectl, to write', {
     await k.fails('kubectl label wg w1 a=c', /'a' already has a value \(b\), and --overwrite is false/);
     await k.prints('kubectl label wg w1 a=c --overwrite', `${W1} labeled`);
     await k.prints('kubectl label wg w1 a-', `${W1} unlabeled`);
-    await k.prints('kubectl label wg w1 --list', 'app=demo', 'tier=front');
+    await k.prints('kubectl label wg w1 --list | sort', 'app=demo', 'tier=front');
     await k.prints('kubectl annotate wg --all x=y', `${W1} annotated`);
     await k.prints('kubectl annotate wg w1 x-', `${W1} annotated`);
     await k.fails(
