@@ -155,5 +155,7 @@ export function checkedType(
       `${kind.kind} in version "${kind.version}" cannot be handled as a ${kind.kind}: metadata must be an object`,
     );
   }
-  return { ...filled, metadata };
+  return hasMetadata(filled) ? filled : { ...filled, metadata };
 }
+
+const hasMetadata = (object: JsonObject): object is SentObject['object'] => isObject(object.metadata);
