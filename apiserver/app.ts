@@ -197,9 +197,13 @@ async function withDeadline(
   ms: number,
   handler: VerbHandler,
 ): Promise<ServerResponse> {
-  const timeout = new AbortController();
-  const stop = deps.clock.after(ms, () => timeout.abort(overdue(ms)));
-  const signal = AbortSignal.any([context.request.signal, timeout.signal]);
+  const ended = new AbortController();
+  const { signal } = ended;
+  const stop = deps.clock.after(ms, () => ended.abort(overdue(ms)));
+  // Of AbortSignal.any the garbage collector has a fifth of what a small request takes.
+  const gone = () => ended.abort(context.request.signal.reason);
+  context.request.signal.addEventListener('abort', gone);
+  if (context.request.signal.aborted) gone();
   try {
     const body = (maxBytes: number) => unlessAborted(context.request.body(maxBytes), signal);
     const response = await handler({ ...context, request: { ...context.request, body, signal } });
@@ -209,6 +213,7 @@ async function withDeadline(
     return response;
   } finally {
     stop();
+    context.request.signal.removeEventListener('abort', gone);
   }
 }
 

@@ -21,7 +21,10 @@ export class Connections {
     const gone = new AbortController();
     const here = this.#of(socket);
     here.add(gone);
-    const closed = () => gone.abort(new Error(GONE));
+    const closed = () => {
+      // Every answer closes in the end; only one that was not delivered gives its request up.
+      if (!outgoing.writableFinished) gone.abort(new Error(GONE));
+    };
     outgoing.once('close', closed);
     if (socket.destroyed) closed();
     return {

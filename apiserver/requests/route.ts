@@ -57,7 +57,11 @@ function under(segments: readonly string[], group: string, versionAt: number): R
 
 const NAMESPACE_PARTS = new Set(['status', 'finalize']);
 
+/** Segments that stand for themselves, as nearly all do. */
+const PLAIN = /^[A-Za-z0-9_-][A-Za-z0-9._-]*$/;
+
 function decode(segment: string): string {
+  if (PLAIN.test(segment)) return segment;
   let text: string;
   try {
     text = decodeURIComponent(segment);
