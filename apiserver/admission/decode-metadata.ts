@@ -3,7 +3,8 @@ import { isObject, type JsonObject } from '../../resources/meta/object.ts';
 import { LEFT_OUT, rewriteFields } from '../../resources/meta/rewrite-fields.ts';
 import type { Schema } from '../../resources/meta/schema.ts';
 import { undecodable } from './field-validation.ts';
-import { goType, typeName } from './go-format.ts';
+import { typeName } from './go-format.ts';
+import { goWord, jsonWord } from './go-words.ts';
 import { OBJECT_META } from './object-meta-schema.ts';
 import { propertyOf } from './structural.ts';
 
@@ -37,25 +38,4 @@ function decode(value: unknown, schema: Schema, path: string, kind: Pick<Kind, '
     if (known !== undefined && field === null) return LEFT_OUT;
     return known === undefined ? field : decode(field, known, `${path}.${name}`, kind);
   });
-}
-
-function jsonWord(value: unknown): string {
-  const name = typeName(value);
-  if (name === 'boolean') return 'bool';
-  return name === 'integer' ? 'number' : name;
-}
-
-function goWord(schema: Schema): string {
-  switch (schema.type) {
-    case 'array':
-      return `[]${schema.items?.type === 'string' ? 'string' : 'struct'}`;
-    case 'object':
-      return schema.additionalProperties === undefined ? 'struct' : 'map[string]string';
-    case 'integer':
-      return goType(0);
-    case 'boolean':
-      return goType(true);
-    default:
-      return 'string';
-  }
 }

@@ -5,6 +5,7 @@ import { LEFT_OUT, rewriteFields } from '../../resources/meta/rewrite-fields.ts'
 import type { Schema } from '../../resources/meta/schema.ts';
 import { undecodable } from './field-validation.ts';
 import { typeName } from './go-format.ts';
+import { goWord, jsonWord } from './go-words.ts';
 import { canonicalTime } from './struct-time.ts';
 import { propertyOf } from './structural.ts';
 
@@ -99,25 +100,4 @@ function hasNoField(value: JsonObject): boolean {
 
 function emptyOf(schema: Schema): unknown {
   return schema.type === 'object' ? {} : '';
-}
-
-function jsonWord(value: unknown): string {
-  const name = typeName(value);
-  if (name === 'boolean') return 'bool';
-  return name === 'integer' ? 'number' : name;
-}
-
-function goWord(schema: Schema): string {
-  switch (schema.type) {
-    case 'array':
-      return `[]${schema.items === undefined ? 'string' : goWord(schema.items)}`;
-    case 'object':
-      return isObject(schema.additionalProperties) ? `map[string]${goWord(schema.additionalProperties)}` : 'struct';
-    case 'integer':
-      return schema.format ?? 'int64';
-    case 'boolean':
-      return 'bool';
-    default:
-      return schema.format === 'byte' ? '[]uint8' : 'string';
-  }
 }
