@@ -1,10 +1,11 @@
-import { X509Certificate } from 'node:crypto';
+import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 import { chmodSync, existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock } from '../../resources/ambient/clock.ts';
 import type { Ids } from '../../resources/ambient/ids.ts';
 import { tokenHash } from '../auth/bearer-tokens.ts';
 import type { LeafSubject } from './authority.ts';
+import { BadKeyFileError } from './bad-key-file-error.ts';
 import { type KeyPair, shouldRenew, vouches } from './leaf-life.ts';
 import { sealingKeys } from './sealing-keys.ts';
 import { newServiceAccountKey } from './service-account-key.ts';
@@ -18,13 +19,13 @@ export interface Pki {
   issueClient(subject: Omit<Extract<LeafSubject, { use: 'client' }>, 'use'>): Promise<KeyPair>;
   /** The hash of the operator's token; `token` is the token itself when it is known or was just made. */
   operator(knownToken: string | undefined): { readonly token: string; readonly hash: string };
-  /** What signs the tokens of service accounts, as PEM; made at the first call and kept. */
+  /** What signs the tokens of service accounts, as PEM; made at the first call and kept. Throws `BadKeyFileError`. */
   serviceAccountKey(): string;
   /** What Secrets are sealed with, the first of them from now on; made when there is none. Throws `BadKeyFileError`. */
   sealingKeys(): readonly string[];
 }
 
-/** Opens the folder, making what is missing. `serverNames` are the DNS names and addresses the server is reached by. */
+/** Opens the folder, making what is missing. Throws `BadKeyFileError`. `serverNames` are the DNS names and addresses the server is reached by. */
 export async function openPki(folder: string, serverNames: readonly string[], clock: Clock, ids: Ids): Promise<Pki> {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   chmodSync(folder, 0o700);
@@ -51,7 +52,12 @@ export async function openPki(folder: string, serverNames: readonly string[], cl
     },
     serviceAccountKey() {
       const path = join(folder, 'service-account.key');
-      if (existsSync(path)) return readFileSync(path, 'utf8');
+      if (existsSync(path)) {
+        const kept = readFileSync(path, 'utf8');
+        if (privateKey(path, kept).asymmetricKeyDetails?.namedCurve !== 'prime256v1')
+          throw new BadKeyFileError(path, 'is no key of the curve P-256');
+        return kept;
+      }
       const key = newServiceAccountKey();
       writePrivate(path, key);
       return key;
@@ -64,7 +70,7 @@ export async function openPki(folder: string, serverNames: readonly string[], cl
 async function openAuthority(folder: string, clock: Clock, ids: Ids) {
   const kept = readPair(folder, 'ca');
   if (kept !== undefined) {
-    new X509Certificate(kept.cert); // Throws, before anybody is told of it, when it is none.
+    checkPair(folder, 'ca', kept);
     const authority = async () => (await import('./authority.ts')).Authority.load(kept, clock, ids);
     return { pair: kept, authority };
   }
@@ -72,6 +78,27 @@ async function openAuthority(folder: string, clock: Clock, ids: Ids) {
   const made = await Authority.create(clock, ids);
   writePair(folder, 'ca', made.pair);
   return { pair: made.pair, authority: async () => made };
+}
+
+/** Throws `BadKeyFileError`, before anybody is told of it, when a kept certificate or key is none, or they do not belong together. */
+function checkPair(folder: string, name: string, { cert, key }: KeyPair): void {
+  const [certPath, keyPath] = [join(folder, `${name}.crt`), join(folder, `${name}.key`)];
+  let certificate: X509Certificate;
+  try {
+    certificate = new X509Certificate(cert);
+  } catch (cause) {
+    throw new BadKeyFileError(certPath, 'is no certificate in PEM', { cause });
+  }
+  if (!certificate.checkPrivateKey(privateKey(keyPath, key)))
+    throw new BadKeyFileError(keyPath, `is not the key of ${name}.crt beside it`);
+}
+
+function privateKey(path: string, pem: string): KeyObject {
+  try {
+    return createPrivateKey(pem);
+  } catch (cause) {
+    throw new BadKeyFileError(path, 'is no private key in PEM', { cause });
+  }
 }
 
 function readPair(folder: string, name: string): KeyPair | undefined {

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Ids } from '../../resources/ambient/ids.ts';
+import { BadKeyFileError } from './bad-key-file-error.ts';
 import { writePrivate } from './write-private.ts';
 
 /** One key a line, 32 bytes in hex. A new first line is the key from then on; older lines still open what they sealed. */
@@ -8,14 +9,6 @@ export const SEALING_KEY_FILE = 'sealing.key';
 
 const KEY_BYTES = 32;
 const KEY = /^[0-9a-f]{64}$/;
-
-/** The key file holds something else. Its message tells nothing of what it holds. */
-export class BadKeyFileError extends Error {
-  constructor(path: string) {
-    super(`${path} does not hold keys of ${KEY_BYTES} bytes in hex, one a line`);
-    this.name = 'BadKeyFileError';
-  }
-}
 
 /** The keys in a folder's key file, which is made when it is not there. */
 export function sealingKeys(folder: string, ids: Ids): readonly string[] {
@@ -25,6 +18,7 @@ export function sealingKeys(folder: string, ids: Ids): readonly string[] {
     .trim()
     .split('\n')
     .map((line) => line.trim());
-  if (!keys.every((key) => KEY.test(key))) throw new BadKeyFileError(path);
+  if (!keys.every((key) => KEY.test(key)))
+    throw new BadKeyFileError(path, `does not hold keys of ${KEY_BYTES} bytes in hex, one a line`);
   return keys;
 }

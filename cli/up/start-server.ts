@@ -1,8 +1,9 @@
 import { hostname } from 'node:os';
 import { listen } from '../../apiserver/listen.ts';
 import { tokenIn, writeAdminKubeconfig } from '../../apiserver/pki/admin-kubeconfig.ts';
+import { BadKeyFileError } from '../../apiserver/pki/bad-key-file-error.ts';
 import { openPki, type Pki } from '../../apiserver/pki/pki-files.ts';
-import { BadKeyFileError, SEALING_KEY_FILE } from '../../apiserver/pki/sealing-keys.ts';
+import { SEALING_KEY_FILE } from '../../apiserver/pki/sealing-keys.ts';
 import { MissingKeyError } from '../../apiserver/sealing/missing-key-error.ts';
 import { type ApiServer, startApiServer } from '../../apiserver/server.ts';
 import { SqliteStore } from '../../apiserver/store/sqlite/store.ts';
@@ -88,7 +89,11 @@ function keepRenewing(renew: () => Promise<void>, { clock, log }: ServerDeps, he
 }
 
 function serverFailure(error: unknown, port: number, home: Home): unknown {
-  if (error instanceof MissingKeyError || error instanceof BadKeyFileError) {
+  if (error instanceof BadKeyFileError) {
+    const hint = 'put back the one that belongs to this home: it is not made anew over one that may be needed';
+    return new Failure(error.message, { hint, cause: error });
+  }
+  if (error instanceof MissingKeyError) {
     const hint = `put back the ${SEALING_KEY_FILE} that belongs to this home into ${home.pki}`;
     return new Failure(error.message, { hint, cause: error });
   }

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { X509Certificate } from 'node:crypto';
+import { generateKeyPairSync, X509Certificate } from 'node:crypto';
 import { copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -112,6 +112,34 @@ describe('the pki folder', () => {
     const path = join(folder, 'service-account.key');
     assert.equal(readFileSync(path, 'utf8'), key);
     assert.equal(statSync(path).mode & 0o777, 0o600);
+  });
+
+  it('names the file that holds something else, and leaves it as it is', async () => {
+    const first = await open();
+    first.serviceAccountKey();
+    const use = async () => {
+      const pki = await open();
+      pki.serviceAccountKey();
+      pki.sealingKeys();
+    };
+    const other = generateKeyPairSync('ec', { namedCurve: 'P-384' }).privateKey;
+    const foreign = other.export({ type: 'pkcs8', format: 'pem' }).toString();
+    for (const [name, content, told] of [
+      ['ca.crt', 'junk', /ca\.crt is no certificate in PEM$/],
+      ['ca.key', 'junk', /ca\.key is no private key in PEM$/],
+      ['ca.key', foreign, /ca\.key is not the key of ca\.crt beside it$/],
+      ['service-account.key', 'junk', /service-account\.key is no private key in PEM$/],
+      ['service-account.key', foreign, /service-account\.key is no key of the curve P-256$/],
+      ['sealing.key', 'junk', /sealing\.key does not hold keys of 32 bytes in hex, one a line$/],
+    ] as const) {
+      await use();
+      const path = join(folder, name);
+      const good = readFileSync(path, 'utf8');
+      writeFileSync(path, content);
+      await assert.rejects(use(), { name: 'BadKeyFileError', message: told });
+      assert.equal(readFileSync(path, 'utf8'), content);
+      writeFileSync(path, good);
+    }
   });
 
   it('writes a kubeconfig for its owner only, from which the token is read again', async () => {
