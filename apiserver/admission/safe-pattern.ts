@@ -57,9 +57,6 @@ export function compilePattern(pattern: string, spend?: Spend): SafePattern {
   return made;
 }
 
-/** Whether a pattern is compiled already, so that compiling it takes nothing. */
-export const isCompiled = (pattern: string): boolean => kept.has(pattern);
-
 function compiled(pattern: string): KeptPattern {
   const regex = RE2JS.compile(pattern);
   const size = regex.programSize();

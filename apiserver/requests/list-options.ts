@@ -1,11 +1,12 @@
-import { type Cause, invalid } from '../../resources/meta/api-error.ts';
+import type { Cause } from '../../resources/meta/api-error.ts';
+import { refusedOptions } from './options.ts';
 
 const MATCH = 'resourceVersionMatch';
 
 /** The rules on the options of a list or watch together: every breach is told in one 422. */
 export function checkListOptions(query: URLSearchParams, isWatch: boolean): void {
   const causes = isWatch ? watchCauses(query) : listCauses(query);
-  if (causes.length > 0) throw invalid({ group: 'meta.k8s.io', kind: 'ListOptions' }, '', causes);
+  if (causes.length > 0) throw refusedOptions('ListOptions', causes);
 }
 
 const forbidden = (field: string, why: string): Cause => ({

@@ -1,12 +1,8 @@
 import { ApiError, type Cause, invalid } from '../../resources/meta/api-error.ts';
 
-/** The group that the options of requests are of, in refusals. */
-export const OPTIONS_GROUP = 'meta.k8s.io';
-
-/** 422 about a query parameter, as the real server words it: `ListOptions.meta.k8s.io "" is invalid: …`. */
-export function invalidOption(kind: string, field: string, reason: string, message: string): ApiError {
-  const causes: Cause[] = [{ reason, message, field }];
-  return invalid({ group: OPTIONS_GROUP, kind }, '', causes);
+/** 422 about the options of a request, as the real server words it: `ListOptions.meta.k8s.io "" is invalid: …`. */
+export function refusedOptions(kind: string, causes: readonly Cause[]): ApiError {
+  return invalid({ group: 'meta.k8s.io', kind }, '', causes);
 }
 
 /** A Go boolean (strconv.ParseBool). Anything else is false, as the real server's conversion has it: only `0` and `false` are. */

@@ -1,7 +1,7 @@
-import { type ApiError, type Cause, invalid } from '../../resources/meta/api-error.ts';
+import type { Cause } from '../../resources/meta/api-error.ts';
 import type { FieldValidation } from '../admission/field-validation.ts';
 import { goQuote } from '../admission/go-format.ts';
-import { booleanOption, OPTIONS_GROUP } from './options.ts';
+import { booleanOption, refusedOptions } from './options.ts';
 
 /** What a create, update or patch is asked with. */
 export interface WriteOptions {
@@ -53,11 +53,6 @@ function optionsOf(query: URLSearchParams, kind: string, found: readonly Cause[]
     manager: manager === '' ? undefined : manager,
     directive: DIRECTIVES.find((known) => known !== '' && known === directive) || 'Warn',
   };
-}
-
-/** 422 about the options of a request. */
-export function refusedOptions(kind: string, causes: readonly Cause[]): ApiError {
-  return invalid({ group: OPTIONS_GROUP, kind }, '', causes);
 }
 
 function managerCauses(manager: string): Cause[] {

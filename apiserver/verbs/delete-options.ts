@@ -2,9 +2,9 @@ import { ApiError, type Cause } from '../../resources/meta/api-error.ts';
 import { isObject, type JsonObject } from '../../resources/meta/object.ts';
 import { goQuote } from '../admission/go-format.ts';
 import { deleteOptionsReader } from '../protobuf/read-envelope.ts';
-import { booleanOption, integerOption } from '../requests/options.ts';
+import { booleanOption, integerOption, refusedOptions } from '../requests/options.ts';
 import type { ServerRequest } from '../requests/server-request.ts';
-import { dryRunCauses, refusedOptions } from '../requests/write-options.ts';
+import { dryRunCauses } from '../requests/write-options.ts';
 import { MAX_BODY_BYTES, readAnyBody } from './body.ts';
 
 const KIND = 'DeleteOptions';
