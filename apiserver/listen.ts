@@ -24,6 +24,8 @@ export interface ListenOptions {
   readonly upgrade?: Upgrader;
   readonly clock: Clock;
   readonly limits?: Partial<ListenLimits>;
+  /** How long requests under way have to be answered when the listener is disposed, in milliseconds; by default they are cut off. */
+  readonly graceMs?: number;
 }
 
 /** How long clients may take, in milliseconds, and how much they may have under way. */
@@ -69,7 +71,7 @@ const MAX_HEADER_BYTES = 256 << 10;
 
 /** Binds the app to a port: the only file that knows HTTP sockets. Rejects with the system's error (`EADDRINUSE`, `EACCES`). */
 export async function listen(options: ListenOptions): Promise<Listener> {
-  const { host, port, tls, upgrade } = options;
+  const { host, port, tls, upgrade, graceMs = 0 } = options;
   const limits = { ...LIMITS, ...options.limits };
   const server = createServer({
     ...tls,
@@ -86,10 +88,12 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   // The server lets go of sockets that were upgraded; closing must end them too.
   const upgraded = new Set<Duplex>();
   const serving = { ...options, limits, bodies: bodiesOf(limits), connections: new Connections() };
-  server.on('request', (incoming, outgoing) => void serve(serving, incoming, outgoing));
+  const answer = (incoming: IncomingMessage, outgoing: NodeResponse) =>
+    void serve(serving, incoming, outgoing).finally(() => server.emit('answered'));
+  server.on('request', answer);
   server.on('checkContinue', (incoming, outgoing) => {
     inviteBody(outgoing);
-    void serve(serving, incoming, outgoing);
+    answer(incoming, outgoing);
   });
   if (upgrade !== undefined)
     server.on('upgrade', (incoming, socket, head) => {
@@ -105,12 +109,26 @@ export async function listen(options: ListenOptions): Promise<Listener> {
     port: (server.address() as AddressInfo).port,
     renew: (next) => server.setSecureContext(next),
     async [Symbol.asyncDispose]() {
-      const closed = new Promise((resolve) => server.close(resolve));
-      server.closeAllConnections();
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
       for (const socket of upgraded) socket.destroy();
+      if (graceMs > 0) await drained(server, closed, graceMs, options.clock);
+      server.closeAllConnections();
       await closed;
     },
   };
+}
+
+/** Resolves when every request that was under way is answered, or the time is over. */
+async function drained(server: Server, closed: Promise<void>, graceMs: number, clock: Clock): Promise<void> {
+  const late = Promise.withResolvers<void>();
+  const stop = clock.after(graceMs, late.resolve);
+  // A connection is not idle yet while its answer is being finished.
+  const idle = () => setImmediate(() => server.closeIdleConnections());
+  server.on('answered', idle);
+  server.closeIdleConnections();
+  await Promise.race([closed, late.promise]);
+  server.off('answered', idle);
+  stop();
 }
 
 /** What is no HTTP is told so, where anybody still listens. */

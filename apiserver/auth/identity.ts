@@ -8,7 +8,7 @@ export interface Identity {
 }
 
 /** What an identity may be, as the authorization table knows it. */
-export type Role = 'operator' | 'host' | 'serviceaccount' | `controller:${string}`;
+export type Role = 'operator' | 'host' | 'apiserver' | 'serviceaccount' | `controller:${string}`;
 
 export const OPERATOR: Identity = { user: 'operator', groups: ['coppice:operators', 'system:authenticated'] };
 
@@ -24,6 +24,11 @@ export function hostIdentity(name: string, uid?: string): Identity {
 /** The identity of one controller duty. */
 export function controllerIdentity(duty: string): Identity {
   return { user: `system:controller:${duty}`, groups: ['system:controllers', 'system:authenticated'] };
+}
+
+/** The identity of an API server to the others of its store: it may open streams that clients of its own asked for, and nothing else. */
+export function serverIdentity(name: string): Identity {
+  return { user: `system:apiserver:${name}`, groups: ['system:apiservers', 'system:authenticated'] };
 }
 
 /** The group of whoever showed a credential. */
@@ -52,6 +57,7 @@ export function roleOf(identity: Identity): Role | undefined {
   if (identity.groups.includes('system:hosts') && /^system:host:./.test(identity.user)) return 'host';
   if (identity.groups.includes('system:controllers') && /^system:controller:./.test(identity.user))
     return `controller:${identity.user.slice('system:controller:'.length)}`;
+  if (identity.groups.includes('system:apiservers') && /^system:apiserver:./.test(identity.user)) return 'apiserver';
   if (identity.groups.includes('system:serviceaccounts') && serviceAccountOf(identity.user) !== undefined)
     return 'serviceaccount';
   return undefined;
