@@ -13,7 +13,7 @@ const kept = new Map<string, Buffer>([['/readyz', Buffer.from('ok')]]);
 const watchers = new Set<ServerResponse>();
 
 const server = createServer({ cert: read('apiserver.crt'), key: read('apiserver.key') }, (request, response) => {
-  const path = request.url ?? '/';
+  const [path = '/'] = (request.url ?? '/').split('?');
   if (request.method === 'GET' && path === '/watch') {
     response.writeHead(200, { 'content-type': 'application/json' }).flushHeaders();
     watchers.add(response);
