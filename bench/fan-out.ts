@@ -51,7 +51,7 @@ async function serversOn({ kind, suffix, args }: Backend, world: BenchWorld, hel
   const stub: Server = {
     process: plain,
     suffix,
-    watchPath: async () => '/watch',
+    watchPath: async () => '/events?watch=true',
     emit: (from) => from.send('POST', '/emit', line),
   };
   return [api, stub] as const;
