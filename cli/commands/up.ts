@@ -2,6 +2,7 @@ import * as Flags from '@oclif/core/flags';
 import { CoppiceCommand, words } from '../coppice-command.ts';
 import { usage } from '../failure.ts';
 import { coppiceHome } from '../io.ts';
+import { storeFlags } from '../store-flags.ts';
 import { upOptions } from '../up/options.ts';
 
 export default class Up extends CoppiceCommand {
@@ -29,6 +30,7 @@ export default class Up extends CoppiceCommand {
       description: 'do not apply manifests/quickstart to a new installation',
     }),
     faults: Flags.string({ description: 'what simulated hosts do wrong, with --driver sim', helpValue: 'FAULTS' }),
+    ...storeFlags,
   };
 
   async run(): Promise<void> {
@@ -37,6 +39,7 @@ export default class Up extends CoppiceCommand {
     if (extra !== undefined) throw usage(`up takes no argument, but got "${extra}"`, 'up');
     const options = upOptions(
       {
+        ...flags,
         home: coppiceHome(this.io, flags.home),
         port: flags.port,
         driver: flags.driver,

@@ -13,7 +13,7 @@ import type { Clock } from '../../resources/ambient/clock.ts';
 import type { Ids } from '../../resources/ambient/ids.ts';
 import type { Logger } from '../../resources/ambient/log.ts';
 import { Failure } from '../failure.ts';
-import type { Home } from './home.ts';
+import type { Home } from '../serve/home.ts';
 import type { UpOptions } from './options.ts';
 
 export interface DriverDeps {

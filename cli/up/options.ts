@@ -2,11 +2,13 @@ import { resolve } from 'node:path';
 import { parseFaults, type SimFault } from '../../nodelet/drivers/sim/faults.ts';
 import { Failure } from '../failure.ts';
 import type { Io } from '../io.ts';
+import { type StoreFlags, type StoreOptions, storeOptions } from '../serve/store-options.ts';
 
 /** What `coppice up` was asked for, with defaults filled in. */
 export interface UpOptions {
   /** Absolute. */
   readonly home: string;
+  readonly store: StoreOptions;
   /** 0 is any free port. */
   readonly port: number;
   readonly driver: 'auto' | 'qemu' | 'sim';
@@ -24,7 +26,7 @@ export const DEFAULT_PORT = 7799;
 
 /** Checks flags against each other and fills in the environment and defaults. */
 export function upOptions(
-  flags: {
+  flags: StoreFlags & {
     readonly home: string;
     readonly port: number | undefined;
     readonly driver: string;
@@ -45,6 +47,7 @@ export function upOptions(
     throw new Failure('--home is empty', { hint: 'name a folder, or leave it out for ~/.coppice' });
   return {
     home: resolve(cwd, flags.home),
+    store: storeOptions(flags, env, cwd),
     port: flags.port ?? portFrom(env.COPPICE_PORT),
     driver,
     hosts: flags.hosts,

@@ -9,17 +9,17 @@ import { Policy } from '../../resources/kinds/policy.ts';
 import { Failure } from '../failure.ts';
 import { type Io, printLine, warn } from '../io.ts';
 import { quoted } from '../render/shell-word.ts';
+import { type Home, openHome, startFailure } from '../serve/home.ts';
+import { takeLock } from '../serve/lock.ts';
+import { LogFile } from '../serve/log-file.ts';
+import { type StartedServer, startServer } from '../serve/start-server.ts';
+import { EXIT_STORE_LOST, whileStoreLives } from '../serve/while-store-lives.ts';
 import { type Fleet, hostProcesses, LOCAL_GROUP, openFleet } from './drivers.ts';
-import { type Home, openHome, startFailure } from './home.ts';
 import { tellLeftBehind } from './left-behind.ts';
-import { takeLock } from './lock.ts';
-import { LogFile } from './log-file.ts';
 import { startNodelets } from './nodelets.ts';
 import type { RunUp, UpOptions } from './options.ts';
 import { applyQuickstart, awaitQuickstart, QUICKSTART_VM, type QuickstartDeps } from './quickstart.ts';
-import { type StartedServer, startServer } from './start-server.ts';
 import { Steps } from './steps.ts';
-import { EXIT_STORE_LOST, whileStoreLives } from './while-store-lives.ts';
 
 const clock = systemClock;
 const ids = systemIds;
@@ -57,8 +57,8 @@ async function serve(options: UpOptions, io: Io, signal: AbortSignal): Promise<v
   const log = openLog(home, io, held);
   const started = await steps.step(
     'API server',
-    () => startServer({ home, port: options.port, clock, ids, random, log }, held),
-    (made) => `API server on ${made.url}, state in ${home.path}`,
+    () => startServer({ home, store: options.store, port: options.port, clock, ids, random, log }, held),
+    (made) => `API server on ${made.url}, state in ${stateOf(options, home)}`,
   );
   await whileStoreLives(started.store.lost, signal, async (ends) => {
     await using hosts = new AsyncDisposableStack();
@@ -120,6 +120,10 @@ function openLog(home: Home, io: Io, held: AsyncDisposableStack): Logger {
   } catch (error) {
     throw startFailure(error, home.path);
   }
+}
+
+function stateOf({ store }: UpOptions, home: Home): string {
+  return store.kind === 'sqlite' ? home.path : `etcd at ${store.endpoints.join(', ')}`;
 }
 
 function hostsLine(fleet: Fleet): string {

@@ -16,6 +16,7 @@ describe('the options of up', () => {
   it('have defaults', () => {
     assert.deepEqual(options({}), {
       home: '/home/ann/.coppice',
+      store: { kind: 'sqlite' },
       port: 7799,
       driver: 'auto',
       hosts: undefined,

@@ -6,19 +6,21 @@ import { openPki, type Pki } from '../../apiserver/pki/pki-files.ts';
 import { SEALING_KEY_FILE } from '../../apiserver/pki/sealing-keys.ts';
 import { MissingKeyError } from '../../apiserver/sealing/missing-key-error.ts';
 import { type ApiServer, startApiServer } from '../../apiserver/server.ts';
-import { SqliteStore } from '../../apiserver/store/sqlite/store.ts';
-import { StoreError } from '../../apiserver/store/store.ts';
+import { type Store, StoreError } from '../../apiserver/store/store.ts';
 import type { Clock } from '../../resources/ambient/clock.ts';
 import type { Ids } from '../../resources/ambient/ids.ts';
 import type { Logger } from '../../resources/ambient/log.ts';
 import { Failure } from '../failure.ts';
 import { type Home, startFailure } from './home.ts';
+import { openStore } from './open-store.ts';
+import type { StoreOptions } from './store-options.ts';
 
 export const LOOPBACK = '127.0.0.1';
 const RENEWAL_CHECK_MS = 12 * 3600 * 1000;
 
 export interface ServerDeps {
   readonly home: Home;
+  readonly store: StoreOptions;
   /** 0 is any free one. */
   readonly port: number;
   readonly clock: Clock;
@@ -29,7 +31,7 @@ export interface ServerDeps {
 
 export interface StartedServer {
   readonly server: ApiServer;
-  readonly store: SqliteStore;
+  readonly store: Store;
   readonly pki: Pki;
   /** With the port that was given. */
   readonly url: string;
@@ -40,7 +42,7 @@ export async function startServer(deps: ServerDeps, held: AsyncDisposableStack):
   const { home, clock, ids, random, log } = deps;
   const names = ['localhost', LOOPBACK, '::1', hostname()];
   try {
-    const store = held.use(await SqliteStore.open({ path: home.store, ids }));
+    const store = held.use(await openStore(deps.store, { path: home.store, clock, ids, log }));
     const pki = await openPki(home.pki, names, clock, ids);
     const { token, hash } = pki.operator(tokenIn(home.kubeconfig));
     const platform = {
