@@ -37,6 +37,8 @@ export interface EtcdStoreOptions extends ConnectionOptions {
 
 const DEFAULT_ROOT = 'coppice';
 const DEFAULT_WATCH_BUFFER_BYTES = 8 * 1024 * 1024;
+/** How long a question waits for the one before it. */
+const QUESTION_PATIENCE_MS = 20;
 
 /** Opens the store in etcd, and makes it where there is none yet. StoreError `Unavailable` when etcd does not answer within ten seconds, `Unreadable` when what is there is newer or not ours. */
 export async function openEtcdStore(options: EtcdStoreOptions): Promise<EtcdStore> {
@@ -88,6 +90,8 @@ export class EtcdStore implements Store {
   readonly #pending = new Set<Promise<unknown>>();
   readonly #ranges = new Set<RunningRange>();
   #asked: Promise<number> | undefined;
+  /** The question under way, or that was last. */
+  #asking: Promise<unknown> = Promise.resolve();
   #compacted: number;
   #closed: StoreError | undefined;
   #disposed: Promise<void> | undefined;
@@ -279,13 +283,25 @@ export class EtcdStore implements Store {
     }
   }
 
-  /** The question that begins next: one under way may be older than what its asker knows. Askers at once share it. */
+  /**
+   * The question that begins next: one under way may be older than what its asker knows. It begins when that one ends, so that all who ask
+   * meanwhile share one, or soon, should that one take its time.
+   */
   #shared(): Promise<number> {
-    this.#asked ??= Promise.resolve().then(() => {
+    this.#asked ??= this.#turn().then(() => {
       this.#asked = undefined;
-      return this.#ask();
+      const answer = this.#ask();
+      this.#asking = answer.catch(() => {});
+      return answer;
     });
     return this.#asked;
+  }
+
+  async #turn(): Promise<void> {
+    const patience = Promise.withResolvers<void>();
+    const stop = this.#clock.after(QUESTION_PATIENCE_MS, patience.resolve);
+    await Promise.race([this.#asking, patience.promise]);
+    stop();
   }
 
   async #ask(): Promise<number> {
