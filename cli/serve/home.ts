@@ -9,6 +9,8 @@ export interface Home {
   readonly pki: string;
   readonly kubeconfig: string;
   readonly lock: string;
+  /** What this home's server is called. */
+  readonly serverName: string;
   readonly log: string;
   readonly images: string;
   readonly cache: string;
@@ -31,6 +33,7 @@ export function openHome(path: string): Home {
     pki: join(path, 'pki'),
     kubeconfig: join(path, 'kubeconfig'),
     lock: join(path, 'up.pid'),
+    serverName: join(path, 'server.json'),
     log: join(path, 'log', 'coppice.log'),
     images: join(path, 'images'),
     cache: join(path, 'cache'),
