@@ -150,7 +150,7 @@ export class EtcdServer implements AsyncDisposable {
 }
 
 /** Data in memory where there is room: what is tested is kill -9, not a power cut. */
-async function diskFolder(): Promise<string> {
+export async function diskFolder(): Promise<string> {
   if (!existsSync(MEMORY_DISK)) return tmpdir();
   const { bavail, bsize } = await statfs(MEMORY_DISK);
   return bavail * bsize > MEMORY_DISK_FREE_BYTES ? MEMORY_DISK : tmpdir();
