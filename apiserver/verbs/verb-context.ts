@@ -6,6 +6,7 @@ import type { Ask } from '../auth/authorize.ts';
 import type { Identity } from '../auth/identity.ts';
 import type { ListSnapshots } from '../cache/snapshots.ts';
 import type { WatchCache } from '../cache/watch-cache.ts';
+import type { Eventual } from '../eventual.ts';
 import type { FenceRefresh } from '../registry/fence-refresh.ts';
 import type { KeyQueue } from '../registry/key-queue.ts';
 import type { Registry, ServedKind } from '../registry/registry.ts';
@@ -42,7 +43,7 @@ export interface VerbContext {
   readonly representation: Representation;
 }
 
-export type VerbHandler = (context: VerbContext) => Promise<ServerResponse>;
+export type VerbHandler = (context: VerbContext) => Eventual<ServerResponse>;
 
 /** The name in the URL; only called on routes that have one. */
 export function nameOf({ target }: VerbContext): string {
