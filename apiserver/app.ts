@@ -11,6 +11,7 @@ import type { TokenIssuer } from './discovery/token-issuer.ts';
 import type { ServerVersion } from './discovery/version.ts';
 import { isStream, streamOf, verbOf } from './dispatch.ts';
 import { Documents, noSuchResource, nothingHere } from './documents.ts';
+import { termOf } from './registry/fencing-term.ts';
 import { unlessAborted } from './registry/key-queue.ts';
 import type { ServedKind } from './registry/registry.ts';
 import { MOST_REQUESTS, RequestLimit } from './request-limit.ts';
@@ -135,7 +136,8 @@ async function resource(
   checkRepresentation(verb, representation, request.query);
   const crowd = crowdOf(identity);
   const body = (maxBytes: number) => request.body(maxBytes, crowd);
-  const parts = deps.parts;
+  const term = termOf(request.headers);
+  const parts = term === undefined ? deps.parts : { ...deps.parts, term };
   const context: VerbContext = { parts, request: { ...request, body }, identity, served, target, ask, representation };
   return warningOf(served.kind.deprecation, () => {
     if (stream || verb === 'watch') return handler(context);

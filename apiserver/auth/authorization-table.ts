@@ -126,6 +126,7 @@ export const AUTHORIZATION: AuthorizationTable = {
     create: [...READERS, 'serviceaccount'],
     update: [...READERS, 'serviceaccount'],
     patch: [...READERS, 'serviceaccount'],
+    delete: [...EMPTIERS, 'controller:election', 'serviceaccount'],
     deletecollection: OPERATOR,
   },
 
