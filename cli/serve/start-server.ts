@@ -2,6 +2,7 @@ import { hostname } from 'node:os';
 import { listen } from '../../apiserver/listen.ts';
 import { tokenIn, writeAdminKubeconfig } from '../../apiserver/pki/admin-kubeconfig.ts';
 import { BadKeyFileError } from '../../apiserver/pki/bad-key-file-error.ts';
+import { keepControllersKubeconfig } from '../../apiserver/pki/controllers-kubeconfig.ts';
 import { openPki, type Pki } from '../../apiserver/pki/pki-files.ts';
 import { SEALING_KEY_FILE } from '../../apiserver/pki/sealing-keys.ts';
 import { MissingKeyError } from '../../apiserver/sealing/missing-key-error.ts';
@@ -12,6 +13,7 @@ import type { Ids } from '../../resources/ambient/ids.ts';
 import type { Logger } from '../../resources/ambient/log.ts';
 import { Failure } from '../failure.ts';
 import { type Home, startFailure } from './home.ts';
+import { forgetLoneLeader } from './lone-leader.ts';
 import { openStore } from './open-store.ts';
 import type { StoreOptions } from './store-options.ts';
 
@@ -68,9 +70,15 @@ export async function startServer(deps: ServerDeps, held: AsyncDisposableStack):
     const tls = async () => ({ ...(await pki.serverLeaf()), ca: pki.caCert });
     const { app, upgrade } = server;
     const listener = held.use(await listen({ host: LOOPBACK, port: deps.port, tls: await tls(), app, upgrade, clock }));
-    keepRenewing(async () => listener.renew(await tls()), deps, held);
     const url = `https://${LOOPBACK}:${listener.port}`;
+    const renew = async () => {
+      listener.renew(await tls());
+      await keepControllersKubeconfig({ path: home.controllersKubeconfig, server: url, pki, clock });
+    };
+    keepRenewing(renew, deps, held);
     writeAdminKubeconfig(home.kubeconfig, { server: url, caCert: pki.caCert, token });
+    await keepControllersKubeconfig({ path: home.controllersKubeconfig, server: url, pki, clock });
+    if (deps.store.kind === 'etcd') await forgetLoneLeader(server);
     return { server, store, pki, url };
   } catch (error) {
     throw serverFailure(error, deps.port, home);
