@@ -12,6 +12,7 @@ import type { ServerVersion } from './discovery/version.ts';
 import { isStream, streamOf, verbOf } from './dispatch.ts';
 import { Documents, noSuchResource, nothingHere } from './documents.ts';
 import { andThen, type Eventual, whenOver } from './eventual.ts';
+import { termOf } from './registry/fencing-term.ts';
 import type { ServedKind } from './registry/registry.ts';
 import { MOST_REQUESTS, RequestLimit } from './request-limit.ts';
 import { warningOf } from './requests/deprecation.ts';
@@ -148,7 +149,9 @@ function servedBy(
   const { representation } =
     stream || !served.kind.stored ? PLAIN : negotiate(request.headers.accept, verb === 'watch');
   checkRepresentation(verb, representation, request.query);
-  const { parts, clock } = deps;
+  const { clock } = deps;
+  const term = termOf(request.headers);
+  const parts = term === undefined ? deps.parts : { ...deps.parts, term };
   const isLasting = stream || verb === 'watch';
   const crowd = crowdOf(identity);
   const ms = isLasting ? undefined : isRead(request) ? READ_MS : MUTATION_MS;

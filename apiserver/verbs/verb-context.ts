@@ -2,6 +2,7 @@ import type { Clock } from '../../resources/ambient/clock.ts';
 import type { Ids } from '../../resources/ambient/ids.ts';
 import type { Logger } from '../../resources/ambient/log.ts';
 import { type KubeObject, objectKey } from '../../resources/meta/object.ts';
+import type { Term } from '../../resources/meta/term-header.ts';
 import type { Ask } from '../auth/authorize.ts';
 import type { Identity } from '../auth/identity.ts';
 import type { ListSnapshots } from '../cache/snapshots.ts';
@@ -30,6 +31,8 @@ export interface ServerParts {
   /** A number in [0, 1), for jitter. */
   readonly random: () => number;
   readonly log: Logger;
+  /** Of one request: its writes happen only while this lasts. */
+  readonly term?: Term;
 }
 
 /** One request to a verb, already authorized. */

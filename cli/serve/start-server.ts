@@ -2,6 +2,7 @@ import { hostname } from 'node:os';
 import { listen } from '../../apiserver/listen.ts';
 import { writeAdminKubeconfig } from '../../apiserver/pki/admin-kubeconfig.ts';
 import { BadKeyFileError } from '../../apiserver/pki/bad-key-file-error.ts';
+import { keepControllersKubeconfig } from '../../apiserver/pki/controllers-kubeconfig.ts';
 import { shouldRenew } from '../../apiserver/pki/leaf-life.ts';
 import type { Pki } from '../../apiserver/pki/pki-files.ts';
 import { SEALING_KEY_FILE } from '../../apiserver/pki/sealing-keys.ts';
@@ -14,6 +15,7 @@ import type { Logger } from '../../resources/ambient/log.ts';
 import { Failure } from '../failure.ts';
 import { etcdFailure } from './etcd-failure.ts';
 import { type Home, startFailure } from './home.ts';
+import { forgetLoneLeader } from './lone-leader.ts';
 import { isEveryAddress, openServerPki, type ServerPki } from './open-server-pki.ts';
 import { openStore } from './open-store.ts';
 import { serverName } from './server-name.ts';
@@ -58,11 +60,16 @@ export async function startServer(deps: ServerDeps, held: AsyncDisposableStack):
     const listener = held.use(await listen({ ...where, tls: await tls(), app, upgrade, clock }));
     const url = deps.advertise ?? originOf(deps.listen, listener.port);
     const keepKubeconfig = await kubeconfigKeeper(home, url, keys, clock);
+    const keepControllers = () =>
+      keepControllersKubeconfig({ path: home.controllersKubeconfig, server: url, pki, clock });
+    await keepControllers();
     const renew = async () => {
       listener.renew(await tls());
       await keepKubeconfig();
+      await keepControllers();
     };
     keepRenewing(renew, deps, held);
+    if (deps.store.kind === 'etcd') await forgetLoneLeader(server);
     return { server, store, pki, name, url };
   } catch (error) {
     throw serverFailure(error, deps);
