@@ -10,6 +10,7 @@ import {
   type StagedTxn,
   type Store,
   StoreError,
+  type StoreOrigin,
   type TxnRequest,
   type TxnResult,
 } from '../store.ts';
@@ -35,15 +36,23 @@ export interface EtcdStoreOptions extends ConnectionOptions {
   readonly log?: Logger;
 }
 
-const DEFAULT_ROOT = 'coppice';
+export const DEFAULT_ROOT = 'coppice';
 const DEFAULT_WATCH_BUFFER_BYTES = 8 * 1024 * 1024;
 
 /** Opens the store in etcd, and makes it where there is none yet. StoreError `Unavailable` when etcd does not answer within ten seconds, `Unreadable` when what is there is newer or not ours. */
 export async function openEtcdStore(options: EtcdStoreOptions): Promise<EtcdStore> {
+  return openEtcdStoreAs(options, (connection, layout) => openIdentity(connection, layout, options.ids));
+}
+
+/** Opens the store whose identity `identify` gives. */
+export async function openEtcdStoreAs(
+  options: EtcdStoreOptions,
+  identify: (connection: EtcdConnection, layout: Layout) => Promise<Identity>,
+): Promise<EtcdStore> {
   const connection = new EtcdConnection(options);
   try {
     const layout = new Layout(options.root ?? DEFAULT_ROOT);
-    const identity = await openIdentity(connection, layout, options.ids);
+    const identity = await identify(connection, layout);
     const compacted = await findCompacted(connection, layout, identity);
     return new EtcdStore({ connection, layout, ...identity }, compacted, options);
   } catch (error) {
@@ -78,6 +87,7 @@ export async function openEtcdStore(options: EtcdStoreOptions): Promise<EtcdStor
  */
 export class EtcdStore implements Store {
   readonly uid: string;
+  readonly origin?: StoreOrigin;
   readonly lost: Promise<StoreError>;
   readonly #source: Source;
   readonly #clock: Clock;
@@ -88,6 +98,7 @@ export class EtcdStore implements Store {
   readonly #pending = new Set<Promise<unknown>>();
   readonly #ranges = new Set<RunningRange>();
   #asked: Promise<number> | undefined;
+  readonly #floor: number;
   #compacted: number;
   #closed: StoreError | undefined;
   #disposed: Promise<void> | undefined;
@@ -96,6 +107,8 @@ export class EtcdStore implements Store {
     const { promise, resolve } = Promise.withResolvers<StoreError>();
     const { clock, log = silentLogger, watchBufferBytes = DEFAULT_WATCH_BUFFER_BYTES } = options;
     this.uid = opened.uid;
+    if (opened.origin !== undefined) this.origin = opened.origin;
+    this.#floor = opened.floor;
     this.lost = promise;
     this.#source = opened;
     this.#clock = clock;
@@ -191,7 +204,7 @@ export class EtcdStore implements Store {
     const { connection, revisions } = this.#source;
     const earlier = [...this.#ranges].filter((range) => range.revision < revision).map(({ done }) => done);
     await untilAborted(Promise.all(earlier), signal);
-    const request = { revision: revisions.theirs(revision), physical: true };
+    const request = { revision: revisions.theirs(Math.max(revision, this.#floor)), physical: true };
     const compacting = connection.read((kv, options) => kv.compact(request, options), signal);
     await this.#reading(compacting.catch(unlessCompacted));
   }
