@@ -18,6 +18,8 @@ export type AuthorizationTable = Readonly<Record<string, Readonly<Partial<Record
 const OPERATOR: Allowed = ['operator'];
 /** Where a nodelet speaks for itself: nobody else does, whatever else they may. */
 export const NODELET: Allowed = ['host'];
+/** Where API servers speak among themselves. */
+export const PEER: Allowed = ['apiserver'];
 const AUTHENTICATED: Allowed = ['authenticated'];
 const READERS: Allowed = ['operator', 'controllers'];
 const EVERYONE: Allowed = ['operator', 'controllers', 'host'];
@@ -74,6 +76,7 @@ export const AUTHORIZATION: AuthorizationTable = {
   },
   'coppice.dev/hosts/control': { create: NODELET },
   'coppice.dev/hosts/dialback': { create: NODELET },
+  'coppice.dev/hosts/relay': { create: PEER },
 
   'coppice.dev/images': { ...operated, ...removable, get: EVERYONE, list: EVERYONE, watch: EVERYONE },
   'coppice.dev/images/status': status('image'),
@@ -126,7 +129,8 @@ export const AUTHORIZATION: AuthorizationTable = {
     create: [...READERS, 'serviceaccount'],
     update: [...READERS, 'serviceaccount'],
     patch: [...READERS, 'serviceaccount'],
-    delete: [...EMPTIERS, 'controller:election', 'serviceaccount'],
+    // Servers remove their own, and those of servers that are gone.
+    delete: [...EMPTIERS, 'controller:apiserver', 'controller:election', 'serviceaccount'],
     deletecollection: OPERATOR,
   },
 

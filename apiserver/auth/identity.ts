@@ -8,7 +8,7 @@ export interface Identity {
 }
 
 /** What an identity may be, as the authorization table knows it. */
-export type Role = 'operator' | 'host' | 'serviceaccount' | 'controller-process' | `controller:${string}`;
+export type Role = 'operator' | 'host' | 'apiserver' | 'serviceaccount' | 'controller-process' | `controller:${string}`;
 
 export const OPERATOR: Identity = { user: 'operator', groups: ['coppice:operators', 'system:authenticated'] };
 
@@ -31,6 +31,11 @@ export const CONTROLLER_PROCESS: Identity = {
   user: 'system:controllers',
   groups: ['system:controller-processes', 'system:authenticated'],
 };
+
+/** The identity of an API server to the others of its store: it may open streams that clients of its own asked for, and nothing else. */
+export function serverIdentity(name: string): Identity {
+  return { user: `system:apiserver:${name}`, groups: ['system:apiservers', 'system:authenticated'] };
+}
 
 /** The group of whoever showed a credential. */
 export const AUTHENTICATED_GROUP = 'system:authenticated';
@@ -60,6 +65,7 @@ export function roleOf(identity: Identity): Role | undefined {
     return `controller:${identity.user.slice('system:controller:'.length)}`;
   if (identity.groups.includes('system:controller-processes') && identity.user === CONTROLLER_PROCESS.user)
     return 'controller-process';
+  if (identity.groups.includes('system:apiservers') && /^system:apiserver:./.test(identity.user)) return 'apiserver';
   if (identity.groups.includes('system:serviceaccounts') && serviceAccountOf(identity.user) !== undefined)
     return 'serviceaccount';
   return undefined;

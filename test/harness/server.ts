@@ -40,6 +40,7 @@ export async function startTestServer(
     readonly serviceAccountKey?: string;
     readonly ids?: Ids;
     readonly ring?: RingLimits;
+    readonly name?: string;
   } = {},
 ): Promise<TestServer> {
   const store = options.store ?? (await MemoryStore.open({ ids: systemIds }));
@@ -47,7 +48,7 @@ export async function startTestServer(
     store,
     operatorTokenHash: tokenHash(OPERATOR_TOKEN),
     sealingKeys: [SEALING_KEY],
-    name: 'test',
+    name: options.name ?? 'test',
     clock: options.clock ?? systemClock,
     ids: options.ids ?? systemIds,
     random: () => 0.5,
