@@ -1,5 +1,6 @@
 import Apiserver from './commands/apiserver.ts';
 import Apply from './commands/apply.ts';
+import Controllers from './commands/controllers.ts';
 import Delete from './commands/delete.ts';
 import Describe from './commands/describe.ts';
 import Exec from './commands/exec.ts';
@@ -16,6 +17,7 @@ import Wait from './commands/wait.ts';
 export const COMMANDS = {
   apiserver: Apiserver,
   apply: Apply,
+  controllers: Controllers,
   delete: Delete,
   describe: Describe,
   exec: Exec,
