@@ -17,7 +17,10 @@ export type AuthorizationTable = Readonly<Record<string, Readonly<Partial<Record
 
 const OPERATOR: Allowed = ['operator'];
 /** Where a nodelet speaks for itself: nobody else does, whatever else they may. */
-export const NODELET: Allowed = ['host'];
+const NODELET: Allowed = ['host'];
+const ENROLLING: Allowed = ['host', 'enroller'];
+/** Cells that are for hosts alone. */
+export const HOSTS_OWN: ReadonlySet<Allowed> = new Set([NODELET, ENROLLING]);
 const AUTHENTICATED: Allowed = ['authenticated'];
 const READERS: Allowed = ['operator', 'controllers'];
 const EVERYONE: Allowed = ['operator', 'controllers', 'host'];
@@ -74,6 +77,10 @@ export const AUTHORIZATION: AuthorizationTable = {
   },
   'coppice.dev/hosts/control': { create: NODELET },
   'coppice.dev/hosts/dialback': { create: NODELET },
+  'coppice.dev/hosts/controlplane': { create: NODELET },
+  'coppice.dev/hosts/certificate': { create: ENROLLING },
+  // Whoever holds a token becomes the host.
+  'coppice.dev/hosts/token': { create: OPERATOR },
 
   'coppice.dev/images': { ...operated, ...removable, get: EVERYONE, list: EVERYONE, watch: EVERYONE },
   'coppice.dev/images/status': status('image'),

@@ -7,8 +7,8 @@ import {
   AUTHORIZATION,
   type AuthorizationTable,
   DOCUMENTS,
+  HOSTS_OWN,
   IMPERSONATION,
-  NODELET,
   type Right,
   USER_KIND,
 } from './authorization-table.ts';
@@ -69,7 +69,7 @@ export function mayEverything(identity: Identity): boolean {
 
 const EVERY_CELL: readonly Allowed[] = [AUTHORIZATION, IMPERSONATION, { any: USER_KIND ?? {} }].flatMap((table) =>
   Object.values<AuthorizationTable[string]>(table).flatMap((row) =>
-    Object.values(row ?? {}).filter((cell) => cell !== NODELET),
+    Object.values(row ?? {}).filter((cell) => !HOSTS_OWN.has(cell ?? [])),
   ),
 );
 

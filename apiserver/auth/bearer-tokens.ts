@@ -1,4 +1,5 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
+import type { EnrollmentTokens } from '../enrollment/enrollment-tokens.ts';
 import { OPERATOR } from './identity.ts';
 import { ISSUER, type ServiceAccountTokens, type TokenOwner } from './service-account-tokens.ts';
 import { TokenRefused } from './token-refused.ts';
@@ -10,12 +11,17 @@ export type BearerTokens = (token: string, audiences: readonly string[], signal:
 export function createBearerTokens(options: {
   readonly operatorTokenHash: string;
   readonly serviceAccounts: ServiceAccountTokens;
+  readonly enrollment: EnrollmentTokens;
 }): BearerTokens {
   const isOperators = operatorCheck(Buffer.from(options.operatorTokenHash, 'hex'));
   return async (token, audiences, signal) => {
     if (isOperators(token)) {
       if (audiences.includes(ISSUER)) return { identity: OPERATOR, audiences: [ISSUER] };
       throw new TokenRefused('the token is meant for somebody else');
+    }
+    if (options.enrollment.knows(token)) {
+      if (!audiences.includes(ISSUER)) throw new TokenRefused('the token is meant for somebody else');
+      return { identity: await options.enrollment.identify(token, signal), audiences: [ISSUER] };
     }
     return options.serviceAccounts.identify(token, audiences, signal);
   };

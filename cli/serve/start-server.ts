@@ -57,6 +57,7 @@ export async function startServer(deps: ServerDeps, held: AsyncDisposableStack):
         operatorTokenHash: hash,
         serviceAccountKey,
         sealingKeys: pki.sealingKeys(),
+        hostAuthority: pki,
         name,
         clock,
         ids,

@@ -52,7 +52,7 @@ describe('the authorization table', () => {
     const duties = new Set(
       [...Object.keys(DUTIES), 'garbage', 'host-presence', 'informers'].map((duty) => `controller:${duty}`),
     );
-    const known = new Set<string>(['operator', 'host', 'serviceaccount', 'controllers', 'authenticated']);
+    const known = new Set<string>(['operator', 'host', 'enroller', 'serviceaccount', 'controllers', 'authenticated']);
     for (const [row, cells] of Object.entries({ ...AUTHORIZATION })) {
       for (const [verb, roles] of Object.entries(cells)) {
         assert.ok(routes.has(`${row} ${verb}`), `${row} ${verb} is not served`);
