@@ -22,6 +22,8 @@ import { definitionKind } from './crds/definition-rules.ts';
 import { followDefinitions } from './crds/follow-definitions.ts';
 import { putOwnDefinitions } from './crds/own-definitions.ts';
 import { serverVersion } from './discovery/version.ts';
+import { EnrollmentTokens } from './enrollment/enrollment-tokens.ts';
+import { type HostAuthority, HostEnrollment } from './enrollment/host-enrollment.ts';
 import { keepForgetting } from './idempotency/forget-answers.ts';
 import { inProcessTransport } from './in-process-transport.ts';
 import type { Upgrader } from './listen.ts';
@@ -53,6 +55,8 @@ export interface ApiServerOptions {
   readonly serviceAccountKey?: string;
   /** What Secrets are sealed with in the store: 32 bytes each in hex; the first seals, all of them open. */
   readonly sealingKeys: readonly string[];
+  /** Who certifies hosts; without it none can be enrolled here. */
+  readonly hostAuthority?: HostAuthority;
   /** How this server is called in leases. */
   readonly name: string;
   readonly clock: Clock;
@@ -124,7 +128,9 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
   let lost: string | undefined;
   const { operatorTokenHash, serviceAccountKey: key = newServiceAccountKey() } = options;
   const serviceAccounts = new ServiceAccountTokens({ key, clock, ids, cache });
-  const bearerTokens = createBearerTokens({ operatorTokenHash, serviceAccounts });
+  const enrollment = new EnrollmentTokens({ store, clock, ids });
+  const bearerTokens = createBearerTokens({ operatorTokenHash, serviceAccounts, enrollment });
+  const hosts = new HostEnrollment(enrollment, options.hostAuthority);
   const admit = {
     authenticate: createAuthenticator(bearerTokens),
     audit: options.audit ?? AUDIT_NOBODY,
@@ -138,7 +144,7 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
     version: serverVersion(options.platform),
     ready: () => lost,
     streams: { 'coppice.dev/vms/logs': logsHandler(router) },
-    answerers: answerersOf(bearerTokens, serviceAccounts),
+    answerers: answerersOf(bearerTokens, serviceAccounts, hosts),
     issuer: { name: ISSUER, keySet: () => serviceAccounts.keySet() },
   });
   const following = (await cache.start(ending.signal)).following.catch((error: unknown) => {

@@ -17,9 +17,12 @@ export type AuthorizationTable = Readonly<Record<string, Readonly<Partial<Record
 
 const OPERATOR: Allowed = ['operator'];
 /** Where a nodelet speaks for itself: nobody else does, whatever else they may. */
-export const NODELET: Allowed = ['host'];
+const NODELET: Allowed = ['host'];
+const ENROLLING: Allowed = ['host', 'enroller'];
 /** Where API servers speak among themselves. */
-export const PEER: Allowed = ['apiserver'];
+const PEER: Allowed = ['apiserver'];
+/** Cells that an operator has no part in. */
+export const NOT_OPERATORS: ReadonlySet<Allowed> = new Set([NODELET, ENROLLING, PEER]);
 const AUTHENTICATED: Allowed = ['authenticated'];
 const READERS: Allowed = ['operator', 'controllers'];
 const EVERYONE: Allowed = ['operator', 'controllers', 'host'];
@@ -77,6 +80,10 @@ export const AUTHORIZATION: AuthorizationTable = {
   'coppice.dev/hosts/control': { create: NODELET },
   'coppice.dev/hosts/dialback': { create: NODELET },
   'coppice.dev/hosts/relay': { create: PEER },
+  'coppice.dev/hosts/controlplane': { create: NODELET },
+  'coppice.dev/hosts/certificate': { create: ENROLLING },
+  // Whoever holds a token becomes the host.
+  'coppice.dev/hosts/token': { create: OPERATOR },
 
   'coppice.dev/images': { ...operated, ...removable, get: EVERYONE, list: EVERYONE, watch: EVERYONE },
   'coppice.dev/images/status': status('image'),

@@ -1,4 +1,5 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
+import type { EnrollmentTokens } from '../enrollment/enrollment-tokens.ts';
 import type { Eventual } from '../eventual.ts';
 import type { Caller } from '../requests/server-request.ts';
 import { OPERATOR } from './identity.ts';
@@ -14,6 +15,7 @@ const OPERATORS: TokenOwner = { identity: OPERATOR, audiences: [ISSUER] };
 export function createBearerTokens(options: {
   readonly operatorTokenHash: string;
   readonly serviceAccounts: ServiceAccountTokens;
+  readonly enrollment: EnrollmentTokens;
 }): BearerTokens {
   const isOperators = operatorCheck(Buffer.from(options.operatorTokenHash, 'hex'));
   return (token, audiences, caller) => {
@@ -21,8 +23,19 @@ export function createBearerTokens(options: {
       if (audiences.includes(ISSUER)) return OPERATORS;
       throw new TokenRefused('the token is meant for somebody else');
     }
+    if (options.enrollment.knows(token)) return enrolling(options.enrollment, token, audiences, caller.signal);
     return options.serviceAccounts.identify(token, audiences, caller.signal);
   };
+}
+
+async function enrolling(
+  enrollment: EnrollmentTokens,
+  token: string,
+  audiences: readonly string[],
+  signal: AbortSignal,
+): Promise<TokenOwner> {
+  if (!audiences.includes(ISSUER)) throw new TokenRefused('the token is meant for somebody else');
+  return { identity: await enrollment.identify(token, signal), audiences: [ISSUER] };
 }
 
 /** Whether a token is the operator's. The one that was is compared as it is from then on, which takes a tenth of hashing it. */

@@ -8,7 +8,14 @@ export interface Identity {
 }
 
 /** What an identity may be, as the authorization table knows it. */
-export type Role = 'operator' | 'host' | 'apiserver' | 'serviceaccount' | 'controller-process' | `controller:${string}`;
+export type Role =
+  | 'operator'
+  | 'host'
+  | 'enroller'
+  | 'apiserver'
+  | 'serviceaccount'
+  | 'controller-process'
+  | `controller:${string}`;
 
 export const OPERATOR: Identity = { user: 'operator', groups: ['coppice:operators', 'system:authenticated'] };
 
@@ -20,6 +27,19 @@ export function hostIdentity(name: string, uid?: string): Identity {
     ...(uid === undefined ? {} : { uid }),
   };
 }
+
+/** The identity of who shows a host's enrollment token: it may get that host's certificate. `token` is how the token is kept. */
+export function enrollerIdentity(host: string, uid: string, token: string): Identity {
+  return {
+    user: `system:enrolling:${host}`,
+    groups: ['system:enrolling', 'system:authenticated'],
+    uid,
+    extra: { [ENROLLMENT_TOKEN]: [token] },
+  };
+}
+
+/** Where an enroller's identity says by which token it is one. */
+export const ENROLLMENT_TOKEN = 'coppice.dev/enrollment-token';
 
 /** The identity of one controller duty. */
 export function controllerIdentity(duty: string): Identity {
@@ -61,6 +81,7 @@ export function serviceAccountOf(user: string): { readonly namespace: string; re
 export function roleOf(identity: Identity): Role | undefined {
   if (identity.groups.includes('coppice:operators') || identity.groups.includes('system:masters')) return 'operator';
   if (identity.groups.includes('system:hosts') && /^system:host:./.test(identity.user)) return 'host';
+  if (identity.groups.includes('system:enrolling') && /^system:enrolling:./.test(identity.user)) return 'enroller';
   if (identity.groups.includes('system:controllers') && /^system:controller:./.test(identity.user))
     return `controller:${identity.user.slice('system:controller:'.length)}`;
   if (identity.groups.includes('system:controller-processes') && identity.user === CONTROLLER_PROCESS.user)
@@ -71,9 +92,9 @@ export function roleOf(identity: Identity): Role | undefined {
   return undefined;
 }
 
-/** The host a nodelet's identity is for. */
+/** The host a nodelet's identity is for, or that of who enrolls it. */
 export function hostNameOf(identity: Identity): string {
-  return identity.user.slice('system:host:'.length);
+  return identity.user.replace(/^system:(host|enrolling):/, '');
 }
 
 /** The writer names (`x-coppice-writer`) an identity may write as. The operator may write as any. */

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Clock } from '../../resources/ambient/clock.ts';
 import type { Ids } from '../../resources/ambient/ids.ts';
 import { tokenHash } from '../auth/bearer-tokens.ts';
-import type { LeafSubject } from './authority.ts';
+import type { ClientSubject } from './authority.ts';
 import { BadKeyFileError } from './bad-key-file-error.ts';
 import { type KeyPair, shouldRenew, vouches } from './leaf-life.ts';
 import { sealingKeys } from './sealing-keys.ts';
@@ -16,7 +16,9 @@ export interface Pki {
   readonly caCert: string;
   /** The server's own leaf; a new one when the old is near its end, lacks a name, is another authority's, or has not its key. */
   serverLeaf(): Promise<KeyPair>;
-  issueClient(subject: Omit<Extract<LeafSubject, { use: 'client' }>, 'use'>): Promise<KeyPair>;
+  issueClient(subject: ClientSubject): Promise<KeyPair>;
+  /** A client certificate, as PEM, for a key that is not ours: SubjectPublicKeyInfo in DER, of the curve P-256. */
+  certifyClient(subject: ClientSubject, publicKey: Uint8Array): Promise<string>;
   /** The hash of the operator's token; `token` is the token itself when it is known or was just made. */
   operator(knownToken: string | undefined): { readonly token: string; readonly hash: string };
   /** The same where other servers go by that hash: it stays when the token is not known here, and then there is no token. */
@@ -64,6 +66,7 @@ export async function openPki(
       return leaf;
     },
     issueClient: async (subject) => (await authority()).issue({ use: 'client', ...subject }),
+    certifyClient: async (subject, key) => (await authority()).certify({ use: 'client', ...subject }, key),
     operator,
     sharedOperator(knownToken) {
       const hash = operatorHash();

@@ -59,7 +59,7 @@ export async function startServer(deps: ServerDeps, held: AsyncDisposableStack):
       platform: `${process.platform}/${process.arch === 'x64' ? 'amd64' : process.arch}`,
       runtime: process.version,
     };
-    const identity = { operatorTokenHash, serviceAccountKey, sealingKeys, name, platform };
+    const identity = { operatorTokenHash, serviceAccountKey, sealingKeys, hostAuthority: pki, name, platform };
     const server = held.use(await startApiServer({ ...identity, store, clock, ids, random, log }));
     const tls = async () => ({ ...(await pki.serverLeaf()), ca: pki.caCert });
     const { app, upgrade } = server;

@@ -54,7 +54,15 @@ describe('the authorization table', () => {
         (duty) => `controller:${duty}`,
       ),
     );
-    const known = new Set<string>(['operator', 'host', 'apiserver', 'serviceaccount', 'controllers', 'authenticated']);
+    const known = new Set<string>([
+      'operator',
+      'host',
+      'enroller',
+      'apiserver',
+      'serviceaccount',
+      'controllers',
+      'authenticated',
+    ]);
     for (const [row, cells] of Object.entries({ ...AUTHORIZATION })) {
       for (const [verb, roles] of Object.entries(cells)) {
         assert.ok(routes.has(`${row} ${verb}`), `${row} ${verb} is not served`);
