@@ -38,6 +38,9 @@ const within = (target: string, ...folders: string[]) => folders.some((folder) =
 /** The duty a file belongs to; undefined for the runtime and what lists the duties. */
 const dutyOf = (path: string) => /^controllers\/(?!runtime\/)([^/]+)\//.exec(path)?.[1];
 
+/** Commands that run a part of the control plane, or work on its store and keys. */
+const SERVING = /^cli\/commands\/(up|apiserver|controllers|nodelet|backup|restore|migrate-store|pki)([/.]|$)/;
+
 /** Which of our files a file may import. */
 function mayImport(path: string, target: string): boolean {
   if (within(path, 'resources')) return within(target, 'resources');
@@ -53,10 +56,10 @@ function mayImport(path: string, target: string): boolean {
       : own === undefined || own === other;
   }
   if (within(path, 'nodelet')) return within(target, 'resources', 'apiserver/client', 'controllers/runtime', 'nodelet');
-  // Only `up` starts the other rooms, and nothing else of the CLI gets at them through it.
-  if (/^cli\/(up\/|commands\/up([/.-]|$))/.test(path)) return true;
+  // Only what serves or keeps a store starts the other rooms, and nothing else of the CLI gets at them through it.
+  if (within(path, 'cli/up', 'cli/serve') || SERVING.test(path)) return true;
   if (within(target, 'resources', 'apiserver/client')) return true;
-  if (within(target, 'cli')) return !within(target, 'cli/up');
+  if (within(target, 'cli')) return !within(target, 'cli/up', 'cli/serve');
   // Images are built on the machine one sits at; no server takes part in it.
   return path === 'cli/actions/images-build.ts' && within(target, 'nodelet/images');
 }
@@ -157,6 +160,9 @@ describe('the rules of the architecture', () => {
     ['cli/commands/up.ts', 'controllers/run.ts', true],
     ['cli/commands/up.ts', 'cli/up/up.ts', true],
     ['cli/commands/get.ts', 'cli/up/up.ts', false],
+    ['cli/commands/get.ts', 'cli/serve/home.ts', false],
+    ['cli/commands/apiserver.ts', 'cli/serve/home.ts', true],
+    ['cli/serve/start-server.ts', 'apiserver/server.ts', true],
     ['nodelet/plan.ts', 'cli/commands/up.ts', false],
   ];
   for (const [path, target, allowed] of cases) {

@@ -1,10 +1,14 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
+import type { Eventual } from '../eventual.ts';
+import type { Caller } from '../requests/server-request.ts';
 import { OPERATOR } from './identity.ts';
 import { ISSUER, type ServiceAccountTokens, type TokenOwner } from './service-account-tokens.ts';
 import { TokenRefused } from './token-refused.ts';
 
 /** Finds whose a bearer token is that is meant for one of `audiences`. Throws `TokenRefused`. */
-export type BearerTokens = (token: string, audiences: readonly string[], signal: AbortSignal) => Promise<TokenOwner>;
+export type BearerTokens = (token: string, audiences: readonly string[], caller: Caller) => Eventual<TokenOwner>;
+
+const OPERATORS: TokenOwner = { identity: OPERATOR, audiences: [ISSUER] };
 
 /** `operatorTokenHash` is the SHA-256 of the operator's bearer token, as hex. The operator's is for this server only. */
 export function createBearerTokens(options: {
@@ -12,12 +16,12 @@ export function createBearerTokens(options: {
   readonly serviceAccounts: ServiceAccountTokens;
 }): BearerTokens {
   const isOperators = operatorCheck(Buffer.from(options.operatorTokenHash, 'hex'));
-  return async (token, audiences, signal) => {
+  return (token, audiences, caller) => {
     if (isOperators(token)) {
-      if (audiences.includes(ISSUER)) return { identity: OPERATOR, audiences: [ISSUER] };
+      if (audiences.includes(ISSUER)) return OPERATORS;
       throw new TokenRefused('the token is meant for somebody else');
     }
-    return options.serviceAccounts.identify(token, audiences, signal);
+    return options.serviceAccounts.identify(token, audiences, caller.signal);
   };
 }
 

@@ -2,6 +2,8 @@ import * as Flags from '@oclif/core/flags';
 import { CoppiceCommand, words } from '../coppice-command.ts';
 import { usage } from '../failure.ts';
 import { coppiceHome } from '../io.ts';
+import { pkiFlag } from '../pki-flag.ts';
+import { storeFlags } from '../store-flags.ts';
 import { upOptions } from '../up/options.ts';
 
 export default class Up extends CoppiceCommand {
@@ -13,6 +15,7 @@ export default class Up extends CoppiceCommand {
       description: 'folder of the installation; $COPPICE_HOME, else ~/.coppice',
       helpValue: 'FOLDER',
     }),
+    pki: pkiFlag,
     port: Flags.integer({
       description: 'port of the API; 0 takes any free one; $COPPICE_PORT, else 7799',
       min: 0,
@@ -29,6 +32,7 @@ export default class Up extends CoppiceCommand {
       description: 'do not apply manifests/quickstart to a new installation',
     }),
     faults: Flags.string({ description: 'what simulated hosts do wrong, with --driver sim', helpValue: 'FAULTS' }),
+    ...storeFlags,
   };
 
   async run(): Promise<void> {
@@ -37,7 +41,9 @@ export default class Up extends CoppiceCommand {
     if (extra !== undefined) throw usage(`up takes no argument, but got "${extra}"`, 'up');
     const options = upOptions(
       {
+        ...flags,
         home: coppiceHome(this.io, flags.home),
+        pki: flags.pki,
         port: flags.port,
         driver: flags.driver,
         hosts: flags.hosts,

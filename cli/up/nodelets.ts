@@ -15,8 +15,8 @@ import type { Logger } from '../../resources/ambient/log.ts';
 import { Host } from '../../resources/kinds/host.ts';
 import { Image } from '../../resources/kinds/image.ts';
 import { ApiError } from '../../resources/meta/api-error.ts';
+import type { Home } from '../serve/home.ts';
 import type { HostPlan } from './drivers.ts';
-import type { Home } from './home.ts';
 
 export interface NodeletDeps {
   readonly home: Pick<Home, 'host'>;

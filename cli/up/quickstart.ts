@@ -13,7 +13,7 @@ import { explain } from '../explain.ts';
 import { Failure } from '../failure.ts';
 import type { Io } from '../io.ts';
 import { packageRoot } from '../package-root.ts';
-import type { Home } from './home.ts';
+import type { Home } from '../serve/home.ts';
 import type { Steps } from './steps.ts';
 
 const NAMESPACES: ResourceRef = {

@@ -6,7 +6,7 @@ import { OPERATOR } from '../../../apiserver/auth/identity.ts';
 import { ApiClient } from '../../../apiserver/client/client.ts';
 import type { ApiRequest } from '../../../apiserver/client/transport.ts';
 import { writeAdminKubeconfig } from '../../../apiserver/pki/admin-kubeconfig.ts';
-import { openHome } from '../../../cli/up/home.ts';
+import { openHome } from '../../../cli/serve/home.ts';
 import { tellLeftBehind } from '../../../cli/up/left-behind.ts';
 import { applyQuickstart, awaitQuickstart, type QuickstartDeps } from '../../../cli/up/quickstart.ts';
 import { Steps } from '../../../cli/up/steps.ts';

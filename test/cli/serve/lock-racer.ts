@@ -1,6 +1,6 @@
 /** A process that takes and frees a lock when it is told to on stdin, a word a line, and tells what came of it. */
 import { createInterface } from 'node:readline';
-import { takeLock } from '../../../cli/up/lock.ts';
+import { takeLock } from '../../../cli/serve/lock.ts';
 import { procProcesses, psProcesses } from '../../../nodelet/drivers/qemu/host-processes.ts';
 import { systemClock } from '../../../resources/ambient/system-clock.ts';
 

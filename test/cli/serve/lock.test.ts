@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { takeLock } from '../../../cli/up/lock.ts';
+import { takeLock } from '../../../cli/serve/lock.ts';
 import type { HostProcesses } from '../../../nodelet/drivers/qemu/host-processes.ts';
 import { systemClock } from '../../../resources/ambient/system-clock.ts';
 

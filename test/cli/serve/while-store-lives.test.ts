@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { StoreError } from '../../../apiserver/store/store.ts';
-import { whileStoreLives } from '../../../cli/up/while-store-lives.ts';
+import { whileStoreLives } from '../../../cli/serve/while-store-lives.ts';
 
 const untilAborted = (signal: AbortSignal) =>
   new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));

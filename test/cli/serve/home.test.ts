@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openHome, startFailure } from '../../../cli/up/home.ts';
+import { openHome, startFailure } from '../../../cli/serve/home.ts';
 
 /** Somebody without rights. */
 const NOBODY = 65534;
@@ -89,7 +89,7 @@ describe('the home of an installation', () => {
 
 /** What opening it as somebody without rights says. The modules are loaded before: nobody may read them. */
 function openAsNobody(path: string): string {
-  const home = JSON.stringify(join(import.meta.dirname, '../../../cli/up/home.ts'));
+  const home = JSON.stringify(join(import.meta.dirname, '../../../cli/serve/home.ts'));
   const code = `import(${home}).then(({ openHome }) => {
     process.setgid(${NOBODY});
     process.setuid(${NOBODY});

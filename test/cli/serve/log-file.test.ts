@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { LogFile, MAX_LOG_BYTES } from '../../../cli/up/log-file.ts';
+import { LogFile, MAX_LOG_BYTES } from '../../../cli/serve/log-file.ts';
 
 describe('the log of a home', () => {
   let folder: string;

@@ -1,0 +1,24 @@
+import type { Store } from '../../apiserver/store/store.ts';
+import type { Clock } from '../../resources/ambient/clock.ts';
+import type { Ids } from '../../resources/ambient/ids.ts';
+import type { Logger } from '../../resources/ambient/log.ts';
+import type { StoreOptions } from './store-options.ts';
+
+export interface StoreDeps {
+  /** Where the file of an embedded store is. */
+  readonly path: string;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly log: Logger;
+}
+
+/** Opens the store that was asked for, and makes it where there is none yet. Throws StoreError. Only the one that is opened is loaded. */
+export async function openStore(options: StoreOptions, { path, clock, ids, log }: StoreDeps): Promise<Store> {
+  if (options.kind === 'sqlite') {
+    const { SqliteStore } = await import('../../apiserver/store/sqlite/store.ts');
+    return SqliteStore.open({ path, ids });
+  }
+  const { openEtcdStore } = await import('../../apiserver/store/etcd/store.ts');
+  const { kind: _kind, ...etcd } = options;
+  return openEtcdStore({ ...etcd, clock, ids, log });
+}

@@ -1,0 +1,143 @@
+import { hostname } from 'node:os';
+import { listen } from '../../apiserver/listen.ts';
+import { writeAdminKubeconfig } from '../../apiserver/pki/admin-kubeconfig.ts';
+import { BadKeyFileError } from '../../apiserver/pki/bad-key-file-error.ts';
+import { keepControllersKubeconfig } from '../../apiserver/pki/controllers-kubeconfig.ts';
+import { shouldRenew } from '../../apiserver/pki/leaf-life.ts';
+import type { Pki } from '../../apiserver/pki/pki-files.ts';
+import { SEALING_KEY_FILE } from '../../apiserver/pki/sealing-keys.ts';
+import { MissingKeyError } from '../../apiserver/sealing/missing-key-error.ts';
+import { type ApiServer, startApiServer } from '../../apiserver/server.ts';
+import { type Store, StoreError } from '../../apiserver/store/store.ts';
+import type { Clock } from '../../resources/ambient/clock.ts';
+import type { Ids } from '../../resources/ambient/ids.ts';
+import type { Logger } from '../../resources/ambient/log.ts';
+import { Failure } from '../failure.ts';
+import { etcdFailure } from './etcd-failure.ts';
+import { type Home, startFailure } from './home.ts';
+import { forgetLoneLeader } from './lone-leader.ts';
+import { isEveryAddress, openServerPki, type ServerPki } from './open-server-pki.ts';
+import { openStore } from './open-store.ts';
+import { serverName } from './server-name.ts';
+import type { ServerOptions } from './server-options.ts';
+
+const RENEWAL_CHECK_MS = 12 * 3600 * 1000;
+
+export interface ServerDeps extends Omit<ServerOptions, 'home'> {
+  readonly home: Home;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly random: () => number;
+  readonly log: Logger;
+}
+
+export interface StartedServer {
+  readonly server: ApiServer;
+  readonly store: Store;
+  readonly pki: Pki;
+  readonly name: string;
+  /** Where others reach it, with the port that was given. */
+  readonly url: string;
+}
+
+/** Opens the store and serves the API, and writes the kubeconfig for it. What is started is left to `held`. Throws a `Failure` when it cannot. */
+export async function startServer(deps: ServerDeps, held: AsyncDisposableStack): Promise<StartedServer> {
+  const { home, clock, ids, random, log } = deps;
+  try {
+    const store = held.use(await openStore(deps.store, { path: home.store, clock, ids, log }));
+    const keys = await openServerPki(deps, clock, ids);
+    const { pki, operatorTokenHash, serviceAccountKey, sealingKeys } = keys;
+    const { name } = serverName(home.serverName, deps.name, ids);
+    const platform = {
+      platform: `${process.platform}/${process.arch === 'x64' ? 'amd64' : process.arch}`,
+      runtime: process.version,
+    };
+    const identity = { operatorTokenHash, serviceAccountKey, sealingKeys, name, platform };
+    const server = held.use(await startApiServer({ ...identity, store, clock, ids, random, log }));
+    const tls = async () => ({ ...(await pki.serverLeaf()), ca: pki.caCert });
+    const { app, upgrade } = server;
+    const where = { host: deps.listen, port: deps.port };
+    const listener = held.use(await listen({ ...where, tls: await tls(), app, upgrade, clock }));
+    const url = deps.advertise ?? originOf(deps.listen, listener.port);
+    const keepKubeconfig = await kubeconfigKeeper(home, url, keys, clock);
+    const keepControllers = () =>
+      keepControllersKubeconfig({ path: home.controllersKubeconfig, server: url, pki, clock });
+    await keepControllers();
+    const renew = async () => {
+      listener.renew(await tls());
+      await keepKubeconfig();
+      await keepControllers();
+    };
+    keepRenewing(renew, deps, held);
+    if (deps.store.kind === 'etcd') await forgetLoneLeader(server);
+    return { server, store, pki, name, url };
+  } catch (error) {
+    throw serverFailure(error, deps);
+  }
+}
+
+/** By its name where it listens on every address: which of them others can reach, only they know. */
+function originOf(listen: string, port: number): string {
+  const host = isEveryAddress(listen) ? hostname() : listen.includes(':') ? `[${listen}]` : listen;
+  return `https://${host}:${port}`;
+}
+
+/** Writes the kubeconfig; the function that it answers writes it again when its certificate, if it has one, grows old. */
+async function kubeconfigKeeper(
+  home: Home,
+  url: string,
+  { pki, operatorCredential }: ServerPki,
+  clock: Clock,
+): Promise<() => Promise<void>> {
+  const write = async () => {
+    const credential = await operatorCredential();
+    writeAdminKubeconfig(home.kubeconfig, { server: url, caCert: pki.caCert, ...credential });
+    return credential;
+  };
+  let written = await write();
+  return async () => {
+    if ('cert' in written && shouldRenew(written.cert, [], clock.now())) written = await write();
+  };
+}
+
+/** Looks twice a day whether the leaf should be replaced, and serves the new one without a restart. */
+function keepRenewing(renew: () => Promise<void>, { clock, log }: ServerDeps, held: AsyncDisposableStack): void {
+  let stop = () => {};
+  const again = () => {
+    stop = clock.after(RENEWAL_CHECK_MS, () => {
+      renew().catch((error: unknown) => log.error('certificate not renewed', { error: String(error) }));
+      again();
+    });
+  };
+  again();
+  held.defer(() => stop());
+}
+
+function serverFailure(error: unknown, deps: ServerDeps): unknown {
+  const { port, listen: address, home } = deps;
+  if (error instanceof BadKeyFileError) {
+    const hint = 'put back the one that belongs to this home: it is not made anew over one that may be needed';
+    return new Failure(error.message, { hint, cause: error });
+  }
+  if (error instanceof MissingKeyError) {
+    const hint = `put back the ${SEALING_KEY_FILE} that belongs to this home into ${deps.pki ?? home.pki}`;
+    return new Failure(error.message, { hint, cause: error });
+  }
+  if (error instanceof StoreError && error.reason === 'Unavailable' && deps.store.kind === 'etcd')
+    return etcdFailure(error, deps.store);
+  if (error instanceof StoreError) return new Failure(error.message, { cause: error });
+  const { code, syscall } = (error ?? {}) as NodeJS.ErrnoException;
+  if (code === 'EADDRINUSE') {
+    const hint = 'stop what listens there, or choose another with --port (0 takes any free one)';
+    return new Failure(`port ${port} on ${address} is taken`, { hint, cause: error });
+  }
+  if (code === 'EADDRNOTAVAIL') {
+    const hint = 'give one of this machine with --listen';
+    return new Failure(`${address} is not an address of this machine`, { hint, cause: error });
+  }
+  if (code === 'EACCES' && syscall === 'listen') {
+    const hint = 'choose one above 1023 with --port';
+    return new Failure(`no permission to listen on port ${port}`, { hint, cause: error });
+  }
+  return startFailure(error, home.path);
+}

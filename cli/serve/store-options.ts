@@ -1,0 +1,102 @@
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { Failure } from '../failure.ts';
+
+/** Where a control plane keeps its state. */
+export type StoreOptions =
+  /** `state.db` in the home. */
+  | { readonly kind: 'sqlite' }
+  | {
+      readonly kind: 'etcd';
+      /** `host:port` each, or with `http://` or `https://` before it. */
+      readonly endpoints: readonly string[];
+      /** What all keys begin with. */
+      readonly root: string;
+      /** PEM. */
+      readonly tls?: { readonly ca: string; readonly cert?: string; readonly key?: string };
+      readonly auth?: { readonly username: string; readonly password: string };
+    };
+
+/** What `storeFlags` give. */
+export interface StoreFlags {
+  readonly etcd?: string | undefined;
+  readonly 'etcd-root'?: string | undefined;
+  readonly 'etcd-ca'?: string | undefined;
+  readonly 'etcd-cert'?: string | undefined;
+  readonly 'etcd-key'?: string | undefined;
+  readonly 'etcd-user'?: string | undefined;
+}
+
+const ENDPOINT = /^(https?:\/\/)?(\[[0-9a-fA-F:]+\]|[A-Za-z0-9._-]+):([0-9]{1,5})$/;
+const ROOT = /^[A-Za-z0-9._-]+(\/[A-Za-z0-9._-]+)*$/;
+const DEFAULT_ROOT = 'coppice';
+
+/**
+ * Checks the flags against each other and fills in `$COPPICE_ETCD`; the password of `--etcd-user` is in `$COPPICE_ETCD_PASSWORD` only, as a command
+ * line is for everybody to see. Throws a `Failure` that names the flag.
+ */
+export function storeOptions(
+  flags: StoreFlags,
+  env: Readonly<Record<string, string | undefined>>,
+  cwd: string,
+): StoreOptions {
+  const endpoints = endpointsIn(flags.etcd ?? (env.COPPICE_ETCD || undefined));
+  if (endpoints === undefined) {
+    const lone = Object.entries(flags).find(([name, value]) => name.startsWith('etcd-') && value !== undefined);
+    if (lone !== undefined) throw new Failure(`--${lone[0]} is for a store in etcd`, { hint: 'add --etcd HOST:PORT' });
+    return { kind: 'sqlite' };
+  }
+  const root = flags['etcd-root'] ?? DEFAULT_ROOT;
+  if (!ROOT.test(root))
+    throw new Failure(`--etcd-root is "${root}": letters, digits and ._- only, with slashes between them`);
+  const [tls, auth] = [tlsOf(flags, cwd), authOf(flags, env)];
+  return { kind: 'etcd', endpoints, root, ...(tls && { tls }), ...(auth && { auth }) };
+}
+
+function endpointsIn(text: string | undefined): readonly string[] | undefined {
+  if (text === undefined) return undefined;
+  const endpoints = text.split(',').map((part) => part.trim());
+  for (const endpoint of endpoints) {
+    const [, , , port] = ENDPOINT.exec(endpoint) ?? [];
+    if (port === undefined || Number(port) > 65535 || Number(port) === 0)
+      throw new Failure(`--etcd: "${endpoint}" is not HOST:PORT`, { hint: 'several members are given with commas' });
+  }
+  return endpoints;
+}
+
+function tlsOf(flags: StoreFlags, cwd: string) {
+  const { 'etcd-ca': ca, 'etcd-cert': cert, 'etcd-key': key } = flags;
+  if ((cert === undefined) !== (key === undefined))
+    throw new Failure(
+      `--etcd-${cert === undefined ? 'key' : 'cert'} needs --etcd-${cert === undefined ? 'cert' : 'key'}`,
+    );
+  if (ca === undefined) {
+    if (cert !== undefined)
+      throw new Failure('--etcd-cert needs --etcd-ca', { hint: 'the CA that etcd’s own certificate is of' });
+    return undefined;
+  }
+  const read = (flag: string, path: string) => fileOf(flag, resolve(cwd, path));
+  return {
+    ca: read('etcd-ca', ca),
+    ...(cert !== undefined && key !== undefined && { cert: read('etcd-cert', cert), key: read('etcd-key', key) }),
+  };
+}
+
+function fileOf(flag: string, path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw new Failure(`--${flag}: ${path} ${code === 'ENOENT' ? 'is not there' : `cannot be read (${code})`}`, {
+      cause: error,
+    });
+  }
+}
+
+function authOf(flags: StoreFlags, env: Readonly<Record<string, string | undefined>>) {
+  const { 'etcd-user': username } = flags;
+  if (username === undefined) return undefined;
+  const { COPPICE_ETCD_PASSWORD: password } = env;
+  if (!password) throw new Failure('--etcd-user needs its password in $COPPICE_ETCD_PASSWORD');
+  return { username, password };
+}

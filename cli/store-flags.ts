@@ -1,0 +1,20 @@
+import * as Flags from '@oclif/core/flags';
+
+/** Flags of every command that opens a store; `storeOptions` reads them. */
+export const storeFlags = {
+  etcd: Flags.string({
+    description: 'keep state in etcd instead of the home, its members with commas; $COPPICE_ETCD',
+    helpValue: 'HOST:PORT',
+  }),
+  'etcd-root': Flags.string({
+    description: 'what all keys in etcd begin with; coppice by default',
+    helpValue: 'PREFIX',
+  }),
+  'etcd-ca': Flags.string({ description: 'PEM of the CA of etcd; makes it TLS', helpValue: 'FILE' }),
+  'etcd-cert': Flags.string({ description: 'PEM of our certificate, where etcd asks for one', helpValue: 'FILE' }),
+  'etcd-key': Flags.string({ description: 'PEM of the key of --etcd-cert', helpValue: 'FILE' }),
+  'etcd-user': Flags.string({
+    description: 'user of etcd; its password is in $COPPICE_ETCD_PASSWORD',
+    helpValue: 'NAME',
+  }),
+};
