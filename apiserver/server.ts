@@ -10,7 +10,9 @@ import { createApp } from './app.ts';
 import { createAuthenticator } from './auth/authenticate.ts';
 import { createBearerTokens } from './auth/bearer-tokens.ts';
 import { controllerIdentity, type Identity, OPERATOR } from './auth/identity.ts';
+import { OperatorTokens } from './auth/operator-tokens.ts';
 import { ISSUER, ServiceAccountTokens } from './auth/service-account-tokens.ts';
+import { TokenExpiries } from './auth/token-expiries.ts';
 import { ObjectCodec } from './cache/object-codec.ts';
 import type { RingLimits } from './cache/resource-cache.ts';
 import { ListSnapshots } from './cache/snapshots.ts';
@@ -25,6 +27,7 @@ import { serverVersion } from './discovery/version.ts';
 import { keepForgetting } from './idempotency/forget-answers.ts';
 import { inProcessTransport } from './in-process-transport.ts';
 import type { Upgrader } from './listen.ts';
+import { RunningKeys, type ServerKeys } from './pki/running-keys.ts';
 import { newServiceAccountKey } from './pki/service-account-key.ts';
 import { answerersOf } from './questions/answerers.ts';
 import { FenceRefresh } from './registry/fence-refresh.ts';
@@ -32,6 +35,7 @@ import { KeyQueue } from './registry/key-queue.ts';
 import { Registry } from './registry/registry.ts';
 import type { App } from './requests/server-request.ts';
 import { MissingKeyError } from './sealing/missing-key-error.ts';
+import { Resealer } from './sealing/resealer.ts';
 import { Sealer } from './sealing/sealer.ts';
 import type { Store } from './store/store.ts';
 import { ControlHub } from './streams/control-hub.ts';
@@ -44,10 +48,12 @@ export interface ApiServerOptions {
   readonly store: Store;
   readonly kinds?: readonly Kind[];
   readonly operatorTokenHash: string;
-  /** What signs the tokens of service accounts: an EC P-256 key as PEM. Without one they are good for this run only. */
+  /** What signs the tokens of service accounts: EC P-256 keys as PEM, of which the first signs. Without one they are good for this run only. */
   readonly serviceAccountKey?: string;
   /** What Secrets are sealed with in the store: 32 bytes each in hex; the first seals, all of them open. */
   readonly sealingKeys: readonly string[];
+  /** Reads the keys again where one is asked for that is not known; undefined when they cannot be read. */
+  readonly rereadKeys?: () => ServerKeys | undefined;
   /** How this server is called in leases. */
   readonly name: string;
   readonly clock: Clock;
@@ -67,6 +73,7 @@ export interface ApiServer extends AsyncDisposable {
   readonly registry: Registry;
   readonly hub: ControlHub;
   readonly parts: ServerParts;
+  readonly keys: RunningKeys;
   /** A transport of this process, as an identity. */
   transportFor(identity: Identity): Transport;
 }
@@ -102,8 +109,11 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
   const hub = new ControlHub({ clock, ids, log });
   let lost: string | undefined;
   const { operatorTokenHash, serviceAccountKey: key = newServiceAccountKey() } = options;
-  const serviceAccounts = new ServiceAccountTokens({ key, clock, ids, cache });
-  const bearerTokens = createBearerTokens({ operatorTokenHash, serviceAccounts });
+  const expiries = new TokenExpiries(store);
+  const reread = () => keys.reread();
+  const serviceAccounts = new ServiceAccountTokens({ key, clock, ids, cache, expiries, reread });
+  const operatorTokens = new OperatorTokens([{ hash: operatorTokenHash }], clock);
+  const bearerTokens = createBearerTokens({ operatorTokens, serviceAccounts });
   const admit = {
     authenticate: createAuthenticator(bearerTokens),
     audit: options.audit ?? AUDIT_NOBODY,
@@ -120,6 +130,26 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
     answerers: answerersOf(bearerTokens, serviceAccounts),
     issuer: { name: ISSUER, keySet: () => serviceAccounts.keySet() },
   });
+  const transportFor = (identity: Identity) => inProcessTransport(app, identity);
+  const resealer = new Resealer({
+    store,
+    cache,
+    sealer,
+    kinds: builtIn.filter((kind) => kind.sealed),
+    transport: transportFor(controllerIdentity('resealer')),
+    clock,
+    log,
+  });
+  const keys = new RunningKeys({
+    operatorTokens,
+    serviceAccounts,
+    expiries,
+    sealer,
+    resealer,
+    clock,
+    ...(options.rereadKeys === undefined ? {} : { read: options.rereadKeys }),
+  });
+  sealer.onMissing(reread);
   const following = (await cache.start(ending.signal)).following.catch((error: unknown) => {
     if (ending.signal.aborted) return;
     lost = error instanceof Error ? error.message : String(error);
@@ -132,7 +162,6 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
     throw new MissingKeyError(sealer.missingKeys);
   }
   const stopDefining = followDefinitions({ cache, registry, builtIn, log });
-  const transportFor = (identity: Identity) => inProcessTransport(app, identity);
   const ours = builtIn.filter((kind) => kind.origin === 'coppice');
   try {
     await putOwnDefinitions(parts, definitions, ours, ending.signal);
@@ -149,13 +178,15 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
     ending.signal,
   );
   const compacting = keepCompacting({ store, clock, log }, ending.signal);
-  const forgetting = keepForgetting({ store, clock, log }, ending.signal);
+  const forgetting = keepForgetting({ store, codec: cache.codec, clock, log }, ending.signal);
+  const resealing = resealer.run(ending.signal);
   return {
     app,
     upgrade: createUpgrader({ ...admit, parts, hub }),
     registry,
     hub,
     parts,
+    keys,
     transportFor,
     async [Symbol.asyncDispose]() {
       stopDropping();
@@ -163,7 +194,7 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
       await hub[Symbol.asyncDispose]();
       watching.abort(new Error('the server is stopping'));
       ending.abort(new Error('the server is stopping'));
-      await Promise.allSettled([following, presence, compacting, forgetting]);
+      await Promise.allSettled([following, presence, compacting, forgetting, resealing]);
     },
   };
 }

@@ -110,6 +110,7 @@ export const AUTHORIZATION: AuthorizationTable = {
     get: OPERATOR,
     list: [...EMPTIERS, 'controller:informers'],
     watch: ['operator', 'controller:informers'],
+    patch: [...CASCADE, 'controller:resealer'],
     delete: EMPTIERS,
     deletecollection: OPERATOR,
   },

@@ -1,6 +1,6 @@
 import { hostname } from 'node:os';
 import { listen } from '../../apiserver/listen.ts';
-import { tokenIn, writeAdminKubeconfig } from '../../apiserver/pki/admin-kubeconfig.ts';
+import { changeAdminKubeconfig, tokenIn, writeAdminKubeconfig } from '../../apiserver/pki/admin-kubeconfig.ts';
 import { BadKeyFileError } from '../../apiserver/pki/bad-key-file-error.ts';
 import { openPki, type Pki } from '../../apiserver/pki/pki-files.ts';
 import { SEALING_KEY_FILE } from '../../apiserver/pki/sealing-keys.ts';
@@ -11,6 +11,7 @@ import type { Clock } from '../../resources/ambient/clock.ts';
 import type { Ids } from '../../resources/ambient/ids.ts';
 import type { Logger } from '../../resources/ambient/log.ts';
 import { Failure } from '../failure.ts';
+import { followKeys, serverKeysOr } from './follow-keys.ts';
 import { type Home, startFailure } from './home.ts';
 import { openStore } from './open-store.ts';
 import type { StoreOptions } from './store-options.ts';
@@ -57,6 +58,7 @@ export async function startServer(deps: ServerDeps, held: AsyncDisposableStack):
         operatorTokenHash: hash,
         serviceAccountKey,
         sealingKeys: pki.sealingKeys(),
+        rereadKeys: () => serverKeysOr(pki, log),
         name,
         clock,
         ids,
@@ -68,9 +70,14 @@ export async function startServer(deps: ServerDeps, held: AsyncDisposableStack):
     const tls = async () => ({ ...(await pki.serverLeaf()), ca: pki.caCert });
     const { app, upgrade } = server;
     const listener = held.use(await listen({ host: LOOPBACK, port: deps.port, tls: await tls(), app, upgrade, clock }));
-    keepRenewing(async () => listener.renew(await tls()), deps, held);
     const url = `https://${LOOPBACK}:${listener.port}`;
-    writeAdminKubeconfig(home.kubeconfig, { server: url, caCert: pki.caCert, token });
+    if (token !== undefined) writeAdminKubeconfig(home.kubeconfig, { server: url, caCert: pki.caCert, token });
+    const renewTls = async () => {
+      listener.renew(await tls());
+      changeAdminKubeconfig(home.kubeconfig, { caCert: pki.caCert });
+    };
+    keepRenewing(renewTls, deps, held);
+    followKeys({ folder: home.pki, pki, server, serverName: name, renewTls, clock, log }, held);
     return { server, store, pki, url };
   } catch (error) {
     throw serverFailure(error, deps.port, home);
