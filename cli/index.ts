@@ -6,6 +6,8 @@ import Get from './commands/get.ts';
 import ImagesBuild from './commands/images/build.ts';
 import Kubeconfig from './commands/kubeconfig.ts';
 import Logs from './commands/logs.ts';
+import PkiRotate from './commands/pki/rotate.ts';
+import PkiShow from './commands/pki/show.ts';
 import Status from './commands/status.ts';
 import Up from './commands/up.ts';
 import Version from './commands/version.ts';
@@ -21,6 +23,8 @@ export const COMMANDS = {
   'images:build': ImagesBuild,
   kubeconfig: Kubeconfig,
   logs: Logs,
+  'pki:rotate': PkiRotate,
+  'pki:show': PkiShow,
   status: Status,
   up: Up,
   version: Version,
