@@ -1,3 +1,4 @@
+import Apiserver from './commands/apiserver.ts';
 import Apply from './commands/apply.ts';
 import Delete from './commands/delete.ts';
 import Describe from './commands/describe.ts';
@@ -15,6 +16,7 @@ import Wait from './commands/wait.ts';
 
 /** Every command there is. The modules hold flags only; what they do is imported when they run. */
 export const COMMANDS = {
+  apiserver: Apiserver,
   apply: Apply,
   delete: Delete,
   describe: Describe,

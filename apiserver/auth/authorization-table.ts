@@ -127,6 +127,7 @@ export const AUTHORIZATION: AuthorizationTable = {
     create: [...READERS, 'serviceaccount'],
     update: [...READERS, 'serviceaccount'],
     patch: [...READERS, 'serviceaccount'],
+    delete: [...EMPTIERS, 'controller:election', 'serviceaccount'],
     deletecollection: OPERATOR,
   },
 
@@ -145,8 +146,9 @@ export const AUTHORIZATION: AuthorizationTable = {
 
 /** Who may ask as somebody else. What the other may is judged as if they asked. */
 export const IMPERSONATION: AuthorizationTable = {
-  'core/users': { impersonate: OPERATOR },
-  'core/groups': { impersonate: OPERATOR },
+  // A process of controllers may stand in for duties only (`scope.ts`).
+  'core/users': { impersonate: ['operator', 'controller-process'] },
+  'core/groups': { impersonate: ['operator', 'controller-process'] },
   'core/serviceaccounts': { impersonate: OPERATOR },
   'authentication.k8s.io/uids': { impersonate: OPERATOR },
   'authentication.k8s.io/userextras': { impersonate: OPERATOR },

@@ -8,7 +8,7 @@ export interface Identity {
 }
 
 /** What an identity may be, as the authorization table knows it. */
-export type Role = 'operator' | 'host' | 'serviceaccount' | `controller:${string}`;
+export type Role = 'operator' | 'host' | 'serviceaccount' | 'controller-process' | `controller:${string}`;
 
 export const OPERATOR: Identity = { user: 'operator', groups: ['coppice:operators', 'system:authenticated'] };
 
@@ -25,6 +25,12 @@ export function hostIdentity(name: string, uid?: string): Identity {
 export function controllerIdentity(duty: string): Identity {
   return { user: `system:controller:${duty}`, groups: ['system:controllers', 'system:authenticated'] };
 }
+
+/** A process that runs duties. It may be each of them, and nothing else: by itself it has no rights. */
+export const CONTROLLER_PROCESS: Identity = {
+  user: 'system:controllers',
+  groups: ['system:controller-processes', 'system:authenticated'],
+};
 
 /** The group of whoever showed a credential. */
 export const AUTHENTICATED_GROUP = 'system:authenticated';
@@ -52,6 +58,8 @@ export function roleOf(identity: Identity): Role | undefined {
   if (identity.groups.includes('system:hosts') && /^system:host:./.test(identity.user)) return 'host';
   if (identity.groups.includes('system:controllers') && /^system:controller:./.test(identity.user))
     return `controller:${identity.user.slice('system:controller:'.length)}`;
+  if (identity.groups.includes('system:controller-processes') && identity.user === CONTROLLER_PROCESS.user)
+    return 'controller-process';
   if (identity.groups.includes('system:serviceaccounts') && serviceAccountOf(identity.user) !== undefined)
     return 'serviceaccount';
   return undefined;

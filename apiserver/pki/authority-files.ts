@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock } from '../../resources/ambient/clock.ts';
 import type { Ids } from '../../resources/ambient/ids.ts';
@@ -58,5 +58,6 @@ export async function makeAuthorities(folder: string, clock: Clock, ids: Ids): P
 }
 
 function isAlone(folder: string): boolean {
-  return readdirSync(folder).every((name) => name === CA_KEYS || name.endsWith('.tmp'));
+  const others = ['apiserver.crt', ...Object.values(KEY_FILES).map(({ name }) => name)];
+  return others.every((name) => !existsSync(join(folder, name)));
 }

@@ -1,4 +1,5 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
+import { statSync } from 'node:fs';
 import { type Clock, rfc3339 } from '../../resources/ambient/clock.ts';
 import type { Ids } from '../../resources/ambient/ids.ts';
 import { tokenHash } from '../auth/bearer-tokens.ts';
@@ -52,7 +53,10 @@ export async function addNext(folder: Folder, what: Successive): Promise<string>
   const entries = keysOf(folder, what);
   const text = await newKey(folder, what, entries.length + 1);
   const since = rfc3339(folder.clock.now());
-  write(folder, what, [...entries, { text, since, next: true }]);
+  // From now on the time of the file says nothing of when the first was made.
+  const before = rfc3339(statSync(keyFilePath(folder.path, what)).mtimeMs);
+  const dated = entries.map((entry) => ({ since: before, ...entry }));
+  write(folder, what, [...dated, { text, since, next: true }]);
   return KEY_FILES[what].fingerprint(text);
 }
 
@@ -71,12 +75,6 @@ export function dropOld(folder: Folder, what: Successive): void {
   if (current === undefined) return;
   write(folder, what, [current]);
   if (what === 'ca') dropKeysWithout(folder, current);
-}
-
-/** Takes back the next key, which nothing was made with. */
-export function dropNext(folder: Folder, what: Successive): void {
-  const entries = keysOf(folder, what).filter(({ next }) => next !== true);
-  write(folder, what, entries);
 }
 
 /** Trusts a new token of the operator, and the old ones until an instant, in milliseconds, or from now on no more. */

@@ -131,6 +131,8 @@ export class Resealer {
 
   async #count(signal: AbortSignal): Promise<number> {
     const { cache, kinds } = this.#deps;
+    // What was sealed with the old key a moment ago may still be under way.
+    await cache.confirmed();
     await cache.caughtUp(signal);
     let answers = 0;
     for await (const _ of this.#answersBehind(signal)) answers++;

@@ -10,6 +10,7 @@ import {
   type Store,
   StoreError,
   type StoreEvent,
+  type StoreSize,
   type TxnRequest,
   type TxnResult,
 } from './store.ts';
@@ -82,6 +83,10 @@ export class LogStore implements Store {
     return this.#hub.revision;
   }
 
+  published(): number {
+    return this.#hub.published;
+  }
+
   rollbacks(): number {
     return this.#rollbacks;
   }
@@ -139,6 +144,11 @@ export class LogStore implements Store {
       if (error instanceof StoreError && error.reason === 'UnknownOutcome') this.#end([], error);
       throw error;
     }
+  }
+
+  async size(signal?: AbortSignal): Promise<StoreSize> {
+    this.#assertOpen();
+    return untilAborted(this.#engine.size(), signal);
   }
 
   /** Commits what was accepted, then closes. Watches end with `Closed`. */
@@ -209,7 +219,8 @@ export class LogStore implements Store {
   }
 
   #failed(group: readonly Pending[], error: unknown): void {
-    if (error instanceof StoreError && error.reason === 'NoSpace') this.#rollBack(group, error);
+    const undone = error instanceof StoreError && (error.reason === 'NoSpace' || error.reason === 'Unavailable');
+    if (undone) this.#rollBack(group, error);
     else this.#end(group, new StoreError('UnknownOutcome', `the store is lost: ${messageOf(error)}`, { cause: error }));
   }
 

@@ -50,8 +50,29 @@ export interface Store extends AsyncDisposable {
   watch(fromRevision: number, signal: AbortSignal): AsyncIterable<Batch>;
   /** Forgets history before `revision`; the state at `revision` stays readable. Returns when it is forgotten. */
   compact(revision: number, signal?: AbortSignal): Promise<void>;
+  /**
+   * Bytes of keys and values of all that was published since the store was opened, whoever wrote it, and a little for each change: how much
+   * history has grown. Only differences mean anything.
+   */
+  published?(): number;
+  /** How large the data is, at a moment after the call. */
+  size?(signal?: AbortSignal): Promise<StoreSize>;
   /** Resolves, with the reason, when the store can no longer be trusted with writes (worker dead, I/O error). */
   readonly lost: Promise<StoreError>;
+}
+
+/** In bytes. */
+export interface StoreSize {
+  /** What the data takes up on its disk, room that it has kept for later writes included. */
+  readonly bytes: number;
+  /** What of that is in use, by the present state and by history. */
+  readonly usedBytes: number;
+  /** What `bytes` may grow to before writes are refused, where somebody has set a limit. */
+  readonly limitBytes?: number;
+  /** What is left on the disk, where that can be told. */
+  readonly freeBytes?: number;
+  /** Whether writes are refused for want of space, where the data says so itself. */
+  readonly refusing?: boolean;
 }
 
 export interface Entry {

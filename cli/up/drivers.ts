@@ -1,4 +1,4 @@
-import { arch, availableParallelism, hostname, platform, userInfo } from 'node:os';
+import { arch, availableParallelism, platform, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { type Driver, DriverError, type HostCapacity } from '../../nodelet/drivers/driver.ts';
 import { type HostProcesses, procProcesses, psProcesses } from '../../nodelet/drivers/qemu/host-processes.ts';
@@ -14,6 +14,7 @@ import type { Ids } from '../../resources/ambient/ids.ts';
 import type { Logger } from '../../resources/ambient/log.ts';
 import { Failure } from '../failure.ts';
 import type { Home } from '../serve/home.ts';
+import { machineName } from '../serve/machine-name.ts';
 import type { UpOptions } from './options.ts';
 
 export interface DriverDeps {
@@ -142,15 +143,4 @@ async function openSim(options: UpOptions, { home, clock }: DriverDeps, note: st
       await file[Symbol.asyncDispose]();
     },
   };
-}
-
-/** The machine's name as an RFC 1123 label. */
-function machineName(): string {
-  const label = hostname()
-    .toLowerCase()
-    .replace(/\..*$/, '')
-    .replace(/[^a-z0-9-]/g, '-')
-    .slice(0, 63)
-    .replace(/^-+|-+$/g, '');
-  return label === '' ? 'localhost' : label;
 }

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { CommitFault, Engine, EngineRange, LogRow, Opened } from '../engine.ts';
 import { toEvent } from '../log-store.ts';
-import { type Batch, type Entry, type RangeResult, StoreError } from '../store.ts';
+import { type Batch, type Entry, type RangeResult, StoreError, type StoreSize } from '../store.ts';
 
 const HISTORY_PAGE = 256;
 
@@ -25,6 +25,7 @@ export class MemoryEngine implements Engine {
   async commit(rows: readonly LogRow[], fault: CommitFault | undefined): Promise<void> {
     await nextTurn();
     if (fault === 'NoSpace') throw new StoreError('NoSpace', 'a test filled the disk');
+    if (fault === 'ReadOnly') throw new StoreError('Unavailable', 'a test made the disk read-only');
     if (fault !== undefined) {
       const error = new StoreError('UnknownOutcome', `a test failed the commit: ${fault}`);
       if (fault === 'Death') this.#die(error);
@@ -64,6 +65,11 @@ export class MemoryEngine implements Engine {
       else this.#rows.set(key, kept);
     }
     this.#log = this.#log.filter((row) => row.revision > revision);
+  }
+
+  async size(): Promise<StoreSize> {
+    const bytes = this.#log.reduce((sum, row) => sum + row.key.length + (row.value?.byteLength ?? 0), 0);
+    return { bytes, usedBytes: bytes };
   }
 
   async close(): Promise<void> {}

@@ -8,6 +8,7 @@ export type Request =
   | ({ readonly kind: 'range'; readonly id: number } & EngineRange)
   | { readonly kind: 'history'; readonly id: number; readonly after: number; readonly upTo: number }
   | { readonly kind: 'compact'; readonly id: number; readonly revision: number }
+  | { readonly kind: 'size'; readonly id: number }
   | { readonly kind: 'close'; readonly id: number }
   /** Stops the range or compaction of that id; no answer. */
   | { readonly kind: 'cancel'; readonly id: number };
@@ -18,6 +19,7 @@ export type Reply =
   | { readonly kind: 'done'; readonly id: number; readonly rows: PackedRows; readonly remaining: number }
   /** A part of a range; more follows. */
   | { readonly kind: 'part'; readonly id: number; readonly rows: PackedRows }
+  | { readonly kind: 'sized'; readonly id: number; readonly bytes: number; readonly usedBytes: number }
   | { readonly kind: 'failed'; readonly id: number; readonly error: ErrorReply };
 
 export interface ErrorReply {

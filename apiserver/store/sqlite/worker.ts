@@ -7,7 +7,7 @@ import { Session } from './session.ts';
 
 function run(port: MessagePort, { path, uid }: WorkerOptions): void {
   try {
-    const session = new Session(openFile(path, uid), (reply, transfer) => port.postMessage(reply, transfer));
+    const session = new Session(openFile(path, uid), path, (reply, transfer) => port.postMessage(reply, transfer));
     port.on('message', (request) => {
       if (session.handle(request)) port.close();
     });

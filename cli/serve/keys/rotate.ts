@@ -1,9 +1,11 @@
+import { join } from 'node:path';
 import { KEY_FILES, ROTATABLE, type Rotatable } from '../../../apiserver/pki/key-files.ts';
 import { addNext, keysOf, phaseOf, type Successive, useNext } from '../../../apiserver/pki/rotation.ts';
 import type { Clock } from '../../../resources/ambient/clock.ts';
 import type { Ids } from '../../../resources/ambient/ids.ts';
 import { Failure, usage } from '../../failure.ts';
 import { type Io, printLine } from '../../io.ts';
+import { takeTurn } from '../turn.ts';
 import { finish } from './finish.ts';
 import { keyFolderOf, readingKeys } from './key-folder.ts';
 import { rotateOperatorToken } from './operator-token.ts';
@@ -19,6 +21,7 @@ export async function rotate(
   if (sorts.length === 0) throw usage(`name what to change: ${ROTATABLE.join(', ')}`, 'pki rotate');
   const folder = keyFolderOf(io, options);
   const rotating = { io, ...deps, folder, options };
+  using _turn = await takeTurn(join(folder.path, 'rotate.turn'), deps.clock).catch(otherChange);
   await readingKeys(async () => {
     for (const what of sorts) {
       if (what === 'operator-token') await rotateOperatorToken(rotating);
@@ -26,6 +29,10 @@ export async function rotate(
       else await succeed(rotating, what);
     }
   });
+}
+
+function otherChange(cause: unknown): never {
+  throw new Failure('the keys of this folder are being changed by another command', { hint: 'let it end', cause });
 }
 
 function rotatable(word: string): Rotatable {

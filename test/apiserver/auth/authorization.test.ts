@@ -50,7 +50,9 @@ describe('the authorization table', () => {
   it('speaks only of what is served, and of duties there are', () => {
     const routes = new Set(BUILT_IN_KINDS.flatMap(routesOf).map(({ row, verb }) => `${row} ${verb}`));
     const duties = new Set(
-      [...Object.keys(DUTIES), 'garbage', 'host-presence', 'informers', 'resealer'].map((duty) => `controller:${duty}`),
+      [...Object.keys(DUTIES), 'garbage', 'host-presence', 'informers', 'election', 'resealer'].map(
+        (duty) => `controller:${duty}`,
+      ),
     );
     const known = new Set<string>(['operator', 'host', 'serviceaccount', 'controllers', 'authenticated']);
     for (const [row, cells] of Object.entries({ ...AUTHORIZATION })) {
