@@ -26,6 +26,8 @@ import { putOwnDefinitions } from './crds/own-definitions.ts';
 import { serverVersion } from './discovery/version.ts';
 import { keepForgetting } from './idempotency/forget-answers.ts';
 import { inProcessTransport } from './in-process-transport.ts';
+import { JoinTokens } from './joining/join-tokens.ts';
+import { type JoinMaterial, ServerJoining } from './joining/server-joining.ts';
 import type { Upgrader } from './listen.ts';
 import { RunningKeys, type ServerKeys } from './pki/running-keys.ts';
 import { newServiceAccountKey } from './pki/service-account-key.ts';
@@ -54,6 +56,8 @@ export interface ApiServerOptions {
   readonly sealingKeys: readonly string[];
   /** Reads the keys again where one is asked for that is not known; undefined when they cannot be read. */
   readonly rereadKeys?: () => ServerKeys | undefined;
+  /** What a new server is given; without it none is let in here. */
+  readonly joinMaterial?: () => JoinMaterial;
   /** How this server is called in leases. */
   readonly name: string;
   readonly clock: Clock;
@@ -114,6 +118,7 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
   const serviceAccounts = new ServiceAccountTokens({ key, clock, ids, cache, expiries, reread });
   const operatorTokens = new OperatorTokens([{ hash: operatorTokenHash }], clock);
   const bearerTokens = createBearerTokens({ operatorTokens, serviceAccounts });
+  const joining = new ServerJoining(new JoinTokens({ store, clock, ids }), options.joinMaterial);
   const admit = {
     authenticate: createAuthenticator(bearerTokens),
     audit: options.audit ?? AUDIT_NOBODY,
@@ -127,7 +132,7 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
     version: serverVersion(options.platform),
     ready: () => lost,
     streams: { 'coppice.dev/vms/logs': logsHandler(hub) },
-    answerers: answerersOf(bearerTokens, serviceAccounts),
+    answerers: answerersOf(bearerTokens, serviceAccounts, joining),
     issuer: { name: ISSUER, keySet: () => serviceAccounts.keySet() },
   });
   const transportFor = (identity: Identity) => inProcessTransport(app, identity);

@@ -1,3 +1,5 @@
+import ApiserverJoin from './commands/apiserver/join.ts';
+import ApiserverToken from './commands/apiserver/token.ts';
 import Apiserver from './commands/apiserver.ts';
 import Apply from './commands/apply.ts';
 import Delete from './commands/delete.ts';
@@ -17,6 +19,8 @@ import Wait from './commands/wait.ts';
 /** Every command there is. The modules hold flags only; what they do is imported when they run. */
 export const COMMANDS = {
   apiserver: Apiserver,
+  'apiserver:join': ApiserverJoin,
+  'apiserver:token': ApiserverToken,
   apply: Apply,
   delete: Delete,
   describe: Describe,

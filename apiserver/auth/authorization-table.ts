@@ -18,6 +18,8 @@ export type AuthorizationTable = Readonly<Record<string, Readonly<Partial<Record
 const OPERATOR: Allowed = ['operator'];
 /** Where a nodelet speaks for itself: nobody else does, whatever else they may. */
 export const NODELET: Allowed = ['host'];
+/** Where a new server speaks for itself, by a token that the operator made for it. */
+export const JOINING: Allowed = ['joiner'];
 const AUTHENTICATED: Allowed = ['authenticated'];
 const READERS: Allowed = ['operator', 'controllers'];
 const EVERYONE: Allowed = ['operator', 'controllers', 'host'];
@@ -79,6 +81,9 @@ export const AUTHORIZATION: AuthorizationTable = {
   'coppice.dev/images/status': status('image'),
 
   'coppice.dev/policies': { ...operated, ...removable },
+  // Whoever holds a token gets every key there is.
+  'coppice.dev/policies/jointoken': { create: OPERATOR },
+  'coppice.dev/policies/join': { create: JOINING },
   'coppice.dev/policies/status': { get: READERS, update: OPERATOR, patch: OPERATOR },
 
   'coppice.dev/vms': {

@@ -17,6 +17,8 @@ import { writePrivate } from './write-private.ts';
 export interface Pki {
   /** The certificates of all authorities that are trusted, that which issues first. */
   readonly caCert: string;
+  /** The certificate of the one that issues. */
+  readonly issuingCert: string;
   /** Reads the authorities again. Throws `BadKeyFileError`, and goes on with those it had. */
   refresh(): void;
   /** Whether a pair is of the authority that issues now, and belongs together. */
@@ -60,6 +62,9 @@ export async function openPki(
   return {
     get caCert() {
       return authorities.bundle;
+    },
+    get issuingCert() {
+      return authorities.issuing.cert;
     },
     refresh() {
       authorities = readAuthorities(folder) ?? authorities;

@@ -1,8 +1,8 @@
 import { controllerIdentity } from '../../apiserver/auth/identity.ts';
+import { joinMaterialOf } from '../../apiserver/pki/join-material.ts';
 import { keepKeys, serverKeysIn } from '../../apiserver/pki/keep-keys.ts';
 import type { Pki } from '../../apiserver/pki/pki-files.ts';
-import type { ServerKeys } from '../../apiserver/pki/running-keys.ts';
-import type { ApiServer } from '../../apiserver/server.ts';
+import type { ApiServer, ApiServerOptions } from '../../apiserver/server.ts';
 import type { Clock } from '../../resources/ambient/clock.ts';
 import type { Logger } from '../../resources/ambient/log.ts';
 
@@ -28,12 +28,20 @@ export function followKeys({ server, ...deps }: FollowKeysDeps, held: AsyncDispo
   });
 }
 
-/** The keys in the folder; undefined, and said, when they cannot be read. */
-export function serverKeysOr(pki: Pki, log: Logger): ServerKeys | undefined {
-  try {
-    return serverKeysIn(pki);
-  } catch (error) {
-    log.error('keys cannot be read', { error: String(error) });
-    return undefined;
-  }
+/** Where a server finds its keys when it needs them anew. */
+export function keySources(
+  { pki, folder }: { readonly pki: Pki; readonly folder: string },
+  log: Logger,
+): Pick<ApiServerOptions, 'rereadKeys' | 'joinMaterial'> {
+  return {
+    rereadKeys() {
+      try {
+        return serverKeysIn(pki);
+      } catch (error) {
+        log.error('keys cannot be read', { error: String(error) });
+        return undefined;
+      }
+    },
+    joinMaterial: () => joinMaterialOf(folder),
+  };
 }

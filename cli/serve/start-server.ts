@@ -1,5 +1,5 @@
 import { hostname } from 'node:os';
-import { listen } from '../../apiserver/listen.ts';
+import { type ListenOptions, listen } from '../../apiserver/listen.ts';
 import { changeAdminKubeconfig, tokenIn, writeAdminKubeconfig } from '../../apiserver/pki/admin-kubeconfig.ts';
 import { BadKeyFileError } from '../../apiserver/pki/bad-key-file-error.ts';
 import { keepControllersKubeconfig } from '../../apiserver/pki/controllers-kubeconfig.ts';
@@ -14,7 +14,7 @@ import type { Ids } from '../../resources/ambient/ids.ts';
 import type { Logger } from '../../resources/ambient/log.ts';
 import { Failure } from '../failure.ts';
 import { etcdFailure } from './etcd-failure.ts';
-import { followKeys, serverKeysOr } from './follow-keys.ts';
+import { followKeys, keySources } from './follow-keys.ts';
 import { type Home, startFailure } from './home.ts';
 import { forgetLoneLeader } from './lone-leader.ts';
 import { isEveryAddress, openServerPki, type ServerPki } from './open-server-pki.ts';
@@ -55,9 +55,9 @@ export async function startServer(deps: ServerDeps, held: AsyncDisposableStack):
     };
     const identity = { operatorTokenHash, serviceAccountKey, sealingKeys, name, platform };
     const server = held.use(
-      await startApiServer({ ...identity, rereadKeys: () => serverKeysOr(pki, log), store, clock, ids, random, log }),
+      await startApiServer({ ...identity, ...keySources(keys, log), store, clock, ids, random, log }),
     );
-    const tls = async () => ({ ...(await pki.serverLeaf()), ca: pki.caCert });
+    const tls = () => servedTls(pki);
     const { app, upgrade } = server;
     const where = { host: deps.listen, port: deps.port };
     const listener = held.use(await listen({ ...where, tls: await tls(), app, upgrade, clock }));
@@ -78,6 +78,12 @@ export async function startServer(deps: ServerDeps, held: AsyncDisposableStack):
   } catch (error) {
     throw serverFailure(error, deps);
   }
+}
+
+/** The authority's certificate goes along: a new server knows its hash only, and learns the rest from it. */
+async function servedTls(pki: Pki): Promise<ListenOptions['tls']> {
+  const { cert, key } = await pki.serverLeaf();
+  return { cert: `${cert.trimEnd()}\n${pki.issuingCert}`, key, ca: pki.caCert };
 }
 
 /** By its name where it listens on every address: which of them others can reach, only they know. */

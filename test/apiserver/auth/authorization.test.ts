@@ -54,7 +54,7 @@ describe('the authorization table', () => {
         (duty) => `controller:${duty}`,
       ),
     );
-    const known = new Set<string>(['operator', 'host', 'serviceaccount', 'controllers', 'authenticated']);
+    const known = new Set<string>(['operator', 'joiner', 'host', 'serviceaccount', 'controllers', 'authenticated']);
     for (const [row, cells] of Object.entries({ ...AUTHORIZATION })) {
       for (const [verb, roles] of Object.entries(cells)) {
         assert.ok(routes.has(`${row} ${verb}`), `${row} ${verb} is not served`);
