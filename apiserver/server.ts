@@ -38,6 +38,7 @@ import { Registry } from './registry/registry.ts';
 import type { App } from './requests/server-request.ts';
 import { MissingKeyError } from './sealing/missing-key-error.ts';
 import { Resealer } from './sealing/resealer.ts';
+import { sealedWith } from './sealing/sealed-with.ts';
 import { Sealer } from './sealing/sealer.ts';
 import type { Store } from './store/store.ts';
 import { ControlHub } from './streams/control-hub.ts';
@@ -161,10 +162,11 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
     watching.abort(error);
     log.error('the cache lost the store', { error: lost });
   });
-  if (sealer.missingKeys.length > 0) {
+  const missingKeys = missingKeysOf(cache, sealer, resources);
+  if (missingKeys.length > 0) {
     ending.abort(new Error('the server does not start'));
     await following;
-    throw new MissingKeyError(sealer.missingKeys);
+    throw new MissingKeyError(missingKeys);
   }
   const stopDefining = followDefinitions({ cache, registry, builtIn, log });
   const ours = builtIn.filter((kind) => kind.origin === 'coppice');
@@ -202,6 +204,19 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
       await Promise.allSettled([following, presence, compacting, forgetting, resealing]);
     },
   };
+}
+
+/**
+ * The ids of keys that objects of the store are sealed with and that are not here. A key that is asked for in history only was dropped after everything
+ * was sealed anew: then nothing is told of that history.
+ */
+function missingKeysOf(cache: WatchCache, sealer: Sealer, resources: ReadonlySet<string>): readonly string[] {
+  if (sealer.missingKeys.length === 0) return [];
+  const asked = new Set(sealer.missingKeys);
+  const objects = [...resources].flatMap((resource) => cache.resource(resource).sorted());
+  const missing = new Set(objects.map(({ object }) => sealedWith(object) ?? '').filter((id) => asked.has(id)));
+  if (missing.size === 0) for (const resource of resources) cache.resource(resource).forget(cache.revision);
+  return [...missing];
 }
 
 /** The namespaces and the policy that every fleet has; there already on every start but the first. */

@@ -64,16 +64,19 @@ export class ObjectCodec {
     const read = (plain: Uint8Array) => decodeStored(objectKey, plain, revision, (text) => parseJson(text).value);
     const mustBeSealed = place !== undefined && this.#sealing?.resources.has(place.resourceId) === true;
     if (!Sealer.isSealed(value) && !mustBeSealed) return read(value);
+    const marked = (stored: StoredObject) => {
+      const keyId = Sealer.keyIdOf(value);
+      if (keyId !== undefined) markSealedWith(stored.object, keyId);
+      return stored;
+    };
     try {
       if (!Sealer.isSealed(value)) throw new UnsealError('it is not sealed');
-      const stored = read(this.open(key, value));
-      markSealedWith(stored.object, Sealer.keyIdOf(value) ?? '');
-      return stored;
+      return marked(read(this.open(key, value)));
     } catch (error) {
       if (!(error instanceof UnsealError)) throw error;
       const stored = read(encodeStored(standIn(objectKey, error)));
       markDamaged(stored.object, error.message);
-      return stored;
+      return marked(stored);
     }
   }
 }

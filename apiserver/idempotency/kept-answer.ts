@@ -31,6 +31,8 @@ export interface KeptAnswer {
   readonly dueMs: number;
   readonly warnings: readonly string[];
   readonly at: string;
+  /** The revision of the object; that of the answer, where the two were written together and the answer not since. */
+  readonly revision?: number;
   readonly stored: Uint8Array;
 }
 

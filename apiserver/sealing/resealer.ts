@@ -9,6 +9,7 @@ import type { Transport } from '../client/transport.ts';
 import { ANSWERS } from '../idempotency/kept-answer.ts';
 import { resealedAnswer } from '../idempotency/reseal-answer.ts';
 import type { Store } from '../store/store.ts';
+import { isDamaged } from './damage.ts';
 import { Sealer } from './sealer.ts';
 
 export interface ResealDeps {
@@ -84,7 +85,7 @@ export class Resealer {
     return cache
       .resource(resourceId(kind))
       .sorted()
-      .filter(({ object }) => cache.codec.isBehind(object));
+      .filter(({ object }) => cache.codec.isBehind(object) && !isDamaged(object));
   }
 
   async #resealObjects(signal: AbortSignal): Promise<void> {
@@ -104,8 +105,9 @@ export class Resealer {
 
   async #resealAnswers(signal: AbortSignal): Promise<void> {
     const { store, cache, clock } = this.#deps;
-    for await (const { key, value, modRevision } of this.#answersBehind(signal)) {
-      const puts = [{ key, value: resealedAnswer(cache.codec, key, value) }];
+    for await (const entry of this.#answersBehind(signal)) {
+      const { key, modRevision } = entry;
+      const puts = [{ key, value: resealedAnswer(cache.codec, entry) }];
       await store.txn({ compares: [{ key, revision: modRevision }], puts, deletes: [] }).done;
       await clock.sleep(0, signal);
     }
