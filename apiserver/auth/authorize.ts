@@ -8,8 +8,7 @@ import {
   type AuthorizationTable,
   DOCUMENTS,
   IMPERSONATION,
-  NODELET,
-  PEER,
+  NOT_OPERATORS,
   type Right,
   USER_KIND,
 } from './authorization-table.ts';
@@ -70,7 +69,7 @@ export function mayEverything(identity: Identity): boolean {
 
 const EVERY_CELL: readonly Allowed[] = [AUTHORIZATION, IMPERSONATION, { any: USER_KIND ?? {} }].flatMap((table) =>
   Object.values<AuthorizationTable[string]>(table).flatMap((row) =>
-    Object.values(row ?? {}).filter((cell) => cell !== NODELET && cell !== PEER),
+    Object.values(row ?? {}).filter((cell) => !NOT_OPERATORS.has(cell ?? [])),
   ),
 );
 

@@ -64,7 +64,7 @@ export function createUpgrader(deps: UpgradeDeps): Upgrader {
       });
       if (!taken) abandon?.();
     };
-    admitRequest(deps, request, false, handle).then(finish, () => socket.destroy());
+    Promise.resolve(admitRequest(deps, request, false, handle)).then(finish, () => socket.destroy());
   };
 }
 

@@ -1,3 +1,4 @@
+import { hostname } from 'node:os';
 import { OPERATOR } from '../../apiserver/auth/identity.ts';
 import { ApiClient } from '../../apiserver/client/client.ts';
 import { Controllers } from '../../controllers/run.ts';
@@ -75,7 +76,10 @@ async function runHosts(served: Served, held: AsyncDisposableStack, beganMs: num
   const { server, store, pki, url } = started;
   const client = new ApiClient(server.transportFor(OPERATOR));
   const transportFor = (user: string) => server.transportFor(controller(user));
-  held.use(new Controllers({ transportFor, clock, ids, random, log }));
+  const shared = options.store.kind !== 'sqlite';
+  // Whoever alone can serve the store is the same in the next start.
+  const where = shared ? `${hostname()}/${process.pid}` : hostname();
+  held.use(new Controllers({ transportFor, clock, ids, random, log, where, shared }));
   const fleet = held.use(
     await steps.step('hosts', () => openFleet(options, { home, clock, ids, log }, signal), hostsLine),
   );
