@@ -9,14 +9,14 @@ import { Policy } from '../../resources/kinds/policy.ts';
 import { Failure } from '../failure.ts';
 import { type Io, printLine, warn } from '../io.ts';
 import { quoted } from '../render/shell-word.ts';
+import { type Fleet, type FleetWish, hostProcesses, LOCAL_GROUP, machineName, openFleet } from '../serve/drivers.ts';
 import { type Home, openHome, startFailure } from '../serve/home.ts';
 import { takeLock } from '../serve/lock.ts';
 import { LogFile } from '../serve/log-file.ts';
+import { startNodelets } from '../serve/nodelets.ts';
 import { type StartedServer, startServer } from '../serve/start-server.ts';
 import { EXIT_STORE_LOST, whileStoreLives } from '../serve/while-store-lives.ts';
-import { type Fleet, hostProcesses, LOCAL_GROUP, openFleet } from './drivers.ts';
 import { tellLeftBehind } from './left-behind.ts';
-import { startNodelets } from './nodelets.ts';
 import type { RunUp, UpOptions } from './options.ts';
 import { applyQuickstart, awaitQuickstart, QUICKSTART_VM, type QuickstartDeps } from './quickstart.ts';
 import { Steps } from './steps.ts';
@@ -26,6 +26,7 @@ const ids = systemIds;
 const random = Math.random;
 /** One machine is shared generously: a flex VM is guaranteed this part of each vCPU. */
 const LOCAL_SHARE = '1/32';
+const DEFAULT_SIM_HOSTS = 3;
 
 export const runUp: RunUp = async (options, io, signal) => {
   try {
@@ -74,7 +75,7 @@ async function runHosts(served: Served, held: AsyncDisposableStack, beganMs: num
   const transportFor = (user: string) => server.transportFor(controller(user));
   held.use(new Controllers({ transportFor, clock, ids, random, log }));
   const fleet = held.use(
-    await steps.step('hosts', () => openFleet(options, { home, clock, ids, log }, signal), hostsLine),
+    await steps.step('hosts', () => openFleet(fleetWish(options), { home, clock, ids, log }, signal), hostsLine),
   );
   steps.say(`  ${fleet.note}`);
   if (fleet.kind === 'qemu') await shareLocally(client, steps, signal);
@@ -87,6 +88,12 @@ async function runHosts(served: Served, held: AsyncDisposableStack, beganMs: num
   steps.say(`up in ${((clock.monotonic() - beganMs) / 1000).toFixed(1)} s\n`);
   for (const line of nextCommands(home, ready)) steps.say(line);
   await Promise.race([aborted(signal), nodelets.failed]);
+}
+
+/** Simulated hosts are `mac-1` and so on, the real one is called as its machine. */
+function fleetWish({ driver, hosts = DEFAULT_SIM_HOSTS, faults }: UpOptions): FleetWish {
+  const simulated = Array.from({ length: hosts }, (_, i) => `mac-${i + 1}`);
+  return { driver, simulated, real: machineName(), faults };
 }
 
 /** Whether there is a quickstart VM to try things on. */
