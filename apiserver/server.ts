@@ -35,9 +35,14 @@ import { Registry } from './registry/registry.ts';
 import type { App } from './requests/server-request.ts';
 import { MissingKeyError } from './sealing/missing-key-error.ts';
 import { Sealer } from './sealing/sealer.ts';
+import { ServerDirectory } from './servers/server-directory.ts';
+import { keepServerLease, type ServerAnnouncement } from './servers/server-lease.ts';
 import type { Store } from './store/store.ts';
 import { ControlHub } from './streams/control-hub.ts';
+import { HostHolders } from './streams/host-holders.ts';
 import { keepPresence } from './streams/presence.ts';
+import { createPeerDialer, type PeerTls } from './streams/relay.ts';
+import { StreamRouter } from './streams/stream-router.ts';
 import { createUpgrader } from './streams/upgrade.ts';
 import { logsHandler } from './streams/vm-streams.ts';
 import type { ServerParts } from './verbs/verb-context.ts';
@@ -73,6 +78,18 @@ export interface ApiServer extends AsyncDisposable {
   readonly parts: ServerParts;
   /** A transport of this process, as an identity. */
   transportFor(identity: Identity): Transport;
+  /** Ends watches and streams, and lets go of hosts; requests are still answered until it is disposed. */
+  endStreams(): Promise<void>;
+  /**
+   * Makes this server known to the others of its store, once it listens, and lets it ask them for the hosts that are connected there. Throws
+   * `NameTakenError`. Disposing what it answers takes the server out again.
+   */
+  announce(announcement: Announcement, signal?: AbortSignal): Promise<AsyncDisposable>;
+}
+
+export interface Announcement extends Omit<ServerAnnouncement, 'name'> {
+  /** What shows the others who this is; asked for each stream. */
+  readonly tls: () => Promise<PeerTls>;
 }
 
 const AUDIT_NOBODY: AuditSink = () => {};
@@ -104,6 +121,10 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
     log,
   };
   const hub = new ControlHub({ clock, ids, log });
+  const coordinationLeases = cache.resource('coordination.k8s.io/leases');
+  const holders = new HostHolders(coordinationLeases);
+  const caughtUp = async (signal: AbortSignal) => void (await cache.caughtUp(signal));
+  const router = new StreamRouter({ hub, holders, caughtUp, serverName: options.name, clock, log });
   let lost: string | undefined;
   const { operatorTokenHash, serviceAccountKey: key = newServiceAccountKey() } = options;
   const serviceAccounts = new ServiceAccountTokens({ key, clock, ids, cache });
@@ -122,7 +143,7 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
     parts,
     version: serverVersion(options.platform),
     ready: () => lost,
-    streams: { 'coppice.dev/vms/logs': logsHandler(hub) },
+    streams: { 'coppice.dev/vms/logs': logsHandler(router) },
     answerers: answerersOf(bearerTokens, serviceAccounts, hosts),
     issuer: { name: ISSUER, keySet: () => serviceAccounts.keySet() },
   });
@@ -151,23 +172,53 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
     if (removed) hub.drop(current.object.metadata.name, 'its Host was deleted');
   });
   const presence = keepPresence(
-    { hub, transport: transportFor(controllerIdentity('host-presence')), serverName: options.name, clock, log },
+    {
+      hub,
+      holders,
+      transport: transportFor(controllerIdentity('host-presence')),
+      serverName: options.name,
+      clock,
+      log,
+    },
     ending.signal,
   );
   const compacting = keepCompacting({ store, clock, log }, ending.signal);
+  const endStreams = async () => {
+    watching.abort(new Error('the server is stopping'));
+    await hub[Symbol.asyncDispose]();
+  };
   const forgetting = keepForgetting({ store, clock, log }, ending.signal);
   return {
     app,
-    upgrade: createUpgrader({ ...admit, parts, hub }),
+    upgrade: createUpgrader({ ...admit, parts, hub, dialer: router }),
     registry,
     hub,
     parts,
     transportFor,
+    async announce({ uid, address, tls }, signal) {
+      const directory = new ServerDirectory(coordinationLeases, clock);
+      const transport = transportFor(controllerIdentity('apiserver'));
+      const deps = { name: options.name, uid, address, transport, directory, clock, log };
+      const until = signal === undefined ? ending.signal : AbortSignal.any([signal, ending.signal]);
+      try {
+        const lease = await keepServerLease(deps, until);
+        router.forwardBy(createPeerDialer({ addressOf: (server) => directory.addressOf(server), tls, clock }));
+        return {
+          async [Symbol.asyncDispose]() {
+            await lease[Symbol.asyncDispose]();
+            directory[Symbol.dispose]();
+          },
+        };
+      } catch (error) {
+        directory[Symbol.dispose]();
+        throw error;
+      }
+    },
+    endStreams,
     async [Symbol.asyncDispose]() {
       stopDropping();
       stopDefining();
-      await hub[Symbol.asyncDispose]();
-      watching.abort(new Error('the server is stopping'));
+      await endStreams();
       ending.abort(new Error('the server is stopping'));
       await Promise.allSettled([following, presence, compacting, forgetting]);
     },

@@ -1,4 +1,6 @@
+import Apiserver from './commands/apiserver.ts';
 import Apply from './commands/apply.ts';
+import Controllers from './commands/controllers.ts';
 import Delete from './commands/delete.ts';
 import Describe from './commands/describe.ts';
 import Exec from './commands/exec.ts';
@@ -13,7 +15,9 @@ import Wait from './commands/wait.ts';
 
 /** Every command there is. The modules hold flags only; what they do is imported when they run. */
 export const COMMANDS = {
+  apiserver: Apiserver,
   apply: Apply,
+  controllers: Controllers,
   delete: Delete,
   describe: Describe,
   exec: Exec,

@@ -19,8 +19,10 @@ const OPERATOR: Allowed = ['operator'];
 /** Where a nodelet speaks for itself: nobody else does, whatever else they may. */
 const NODELET: Allowed = ['host'];
 const ENROLLING: Allowed = ['host', 'enroller'];
-/** Cells that are for hosts alone. */
-export const HOSTS_OWN: ReadonlySet<Allowed> = new Set([NODELET, ENROLLING]);
+/** Where API servers speak among themselves. */
+const PEER: Allowed = ['apiserver'];
+/** Cells that an operator has no part in. */
+export const NOT_OPERATORS: ReadonlySet<Allowed> = new Set([NODELET, ENROLLING, PEER]);
 const AUTHENTICATED: Allowed = ['authenticated'];
 const READERS: Allowed = ['operator', 'controllers'];
 const EVERYONE: Allowed = ['operator', 'controllers', 'host'];
@@ -77,6 +79,7 @@ export const AUTHORIZATION: AuthorizationTable = {
   },
   'coppice.dev/hosts/control': { create: NODELET },
   'coppice.dev/hosts/dialback': { create: NODELET },
+  'coppice.dev/hosts/relay': { create: PEER },
   'coppice.dev/hosts/controlplane': { create: NODELET },
   'coppice.dev/hosts/certificate': { create: ENROLLING },
   // Whoever holds a token becomes the host.
@@ -133,6 +136,8 @@ export const AUTHORIZATION: AuthorizationTable = {
     create: [...READERS, 'serviceaccount'],
     update: [...READERS, 'serviceaccount'],
     patch: [...READERS, 'serviceaccount'],
+    // Servers remove their own, and those of servers that are gone.
+    delete: [...EMPTIERS, 'controller:apiserver', 'controller:election', 'serviceaccount'],
     deletecollection: OPERATOR,
   },
 
@@ -151,8 +156,9 @@ export const AUTHORIZATION: AuthorizationTable = {
 
 /** Who may ask as somebody else. What the other may is judged as if they asked. */
 export const IMPERSONATION: AuthorizationTable = {
-  'core/users': { impersonate: OPERATOR },
-  'core/groups': { impersonate: OPERATOR },
+  // A process of controllers may stand in for duties only (`scope.ts`).
+  'core/users': { impersonate: ['operator', 'controller-process'] },
+  'core/groups': { impersonate: ['operator', 'controller-process'] },
   'core/serviceaccounts': { impersonate: OPERATOR },
   'authentication.k8s.io/uids': { impersonate: OPERATOR },
   'authentication.k8s.io/userextras': { impersonate: OPERATOR },

@@ -1,11 +1,15 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { EnrollmentTokens } from '../enrollment/enrollment-tokens.ts';
+import type { Eventual } from '../eventual.ts';
+import type { Caller } from '../requests/server-request.ts';
 import { OPERATOR } from './identity.ts';
 import { ISSUER, type ServiceAccountTokens, type TokenOwner } from './service-account-tokens.ts';
 import { TokenRefused } from './token-refused.ts';
 
 /** Finds whose a bearer token is that is meant for one of `audiences`. Throws `TokenRefused`. */
-export type BearerTokens = (token: string, audiences: readonly string[], signal: AbortSignal) => Promise<TokenOwner>;
+export type BearerTokens = (token: string, audiences: readonly string[], caller: Caller) => Eventual<TokenOwner>;
+
+const OPERATORS: TokenOwner = { identity: OPERATOR, audiences: [ISSUER] };
 
 /** `operatorTokenHash` is the SHA-256 of the operator's bearer token, as hex. The operator's is for this server only. */
 export function createBearerTokens(options: {
@@ -14,17 +18,24 @@ export function createBearerTokens(options: {
   readonly enrollment: EnrollmentTokens;
 }): BearerTokens {
   const isOperators = operatorCheck(Buffer.from(options.operatorTokenHash, 'hex'));
-  return async (token, audiences, signal) => {
+  return (token, audiences, caller) => {
     if (isOperators(token)) {
-      if (audiences.includes(ISSUER)) return { identity: OPERATOR, audiences: [ISSUER] };
+      if (audiences.includes(ISSUER)) return OPERATORS;
       throw new TokenRefused('the token is meant for somebody else');
     }
-    if (options.enrollment.knows(token)) {
-      if (!audiences.includes(ISSUER)) throw new TokenRefused('the token is meant for somebody else');
-      return { identity: await options.enrollment.identify(token, signal), audiences: [ISSUER] };
-    }
-    return options.serviceAccounts.identify(token, audiences, signal);
+    if (options.enrollment.knows(token)) return enrolling(options.enrollment, token, audiences, caller.signal);
+    return options.serviceAccounts.identify(token, audiences, caller.signal);
   };
+}
+
+async function enrolling(
+  enrollment: EnrollmentTokens,
+  token: string,
+  audiences: readonly string[],
+  signal: AbortSignal,
+): Promise<TokenOwner> {
+  if (!audiences.includes(ISSUER)) throw new TokenRefused('the token is meant for somebody else');
+  return { identity: await enrollment.identify(token, signal), audiences: [ISSUER] };
 }
 
 /** Whether a token is the operator's. The one that was is compared as it is from then on, which takes a tenth of hashing it. */

@@ -8,7 +8,14 @@ export interface Identity {
 }
 
 /** What an identity may be, as the authorization table knows it. */
-export type Role = 'operator' | 'host' | 'enroller' | 'serviceaccount' | `controller:${string}`;
+export type Role =
+  | 'operator'
+  | 'host'
+  | 'enroller'
+  | 'apiserver'
+  | 'serviceaccount'
+  | 'controller-process'
+  | `controller:${string}`;
 
 export const OPERATOR: Identity = { user: 'operator', groups: ['coppice:operators', 'system:authenticated'] };
 
@@ -39,6 +46,17 @@ export function controllerIdentity(duty: string): Identity {
   return { user: `system:controller:${duty}`, groups: ['system:controllers', 'system:authenticated'] };
 }
 
+/** A process that runs duties. It may be each of them, and nothing else: by itself it has no rights. */
+export const CONTROLLER_PROCESS: Identity = {
+  user: 'system:controllers',
+  groups: ['system:controller-processes', 'system:authenticated'],
+};
+
+/** The identity of an API server to the others of its store: it may open streams that clients of its own asked for, and nothing else. */
+export function serverIdentity(name: string): Identity {
+  return { user: `system:apiserver:${name}`, groups: ['system:apiservers', 'system:authenticated'] };
+}
+
 /** The group of whoever showed a credential. */
 export const AUTHENTICATED_GROUP = 'system:authenticated';
 export const ANONYMOUS: Identity = { user: 'system:anonymous', groups: ['system:unauthenticated'] };
@@ -66,6 +84,9 @@ export function roleOf(identity: Identity): Role | undefined {
   if (identity.groups.includes('system:enrolling') && /^system:enrolling:./.test(identity.user)) return 'enroller';
   if (identity.groups.includes('system:controllers') && /^system:controller:./.test(identity.user))
     return `controller:${identity.user.slice('system:controller:'.length)}`;
+  if (identity.groups.includes('system:controller-processes') && identity.user === CONTROLLER_PROCESS.user)
+    return 'controller-process';
+  if (identity.groups.includes('system:apiservers') && /^system:apiserver:./.test(identity.user)) return 'apiserver';
   if (identity.groups.includes('system:serviceaccounts') && serviceAccountOf(identity.user) !== undefined)
     return 'serviceaccount';
   return undefined;

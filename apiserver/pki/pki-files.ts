@@ -21,37 +21,57 @@ export interface Pki {
   certifyClient(subject: ClientSubject, publicKey: Uint8Array): Promise<string>;
   /** The hash of the operator's token; `token` is the token itself when it is known or was just made. */
   operator(knownToken: string | undefined): { readonly token: string; readonly hash: string };
+  /** The same where other servers go by that hash: it stays when the token is not known here, and then there is no token. */
+  sharedOperator(knownToken: string | undefined): { readonly token: string | undefined; readonly hash: string };
   /** What signs the tokens of service accounts, as PEM; made at the first call and kept. Throws `BadKeyFileError`. */
   serviceAccountKey(): string;
   /** What Secrets are sealed with, the first of them from now on; made when there is none. Throws `BadKeyFileError`. */
   sealingKeys(): readonly string[];
 }
 
-/** Opens the folder, making what is missing. Throws `BadKeyFileError`. `serverNames` are the DNS names and addresses the server is reached by. */
-export async function openPki(folder: string, serverNames: readonly string[], clock: Clock, ids: Ids): Promise<Pki> {
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
-  chmodSync(folder, 0o700);
+/**
+ * Opens the folder, making what is missing: not for two at once. Throws `BadKeyFileError`. `serverNames` are the DNS names and addresses the server is
+ * reached by; its leaf is its own, and is kept in `leafFolder`.
+ */
+export async function openPki(
+  folder: string,
+  serverNames: readonly string[],
+  clock: Clock,
+  ids: Ids,
+  leafFolder = folder,
+): Promise<Pki> {
+  for (const each of [folder, leafFolder]) {
+    mkdirSync(each, { recursive: true, mode: 0o700 });
+    chmodSync(each, 0o700);
+  }
   const { pair, authority } = await openAuthority(folder, clock, ids);
+  const operatorHashPath = join(folder, 'operator-token.sha256');
+  const operatorHash = () => (existsSync(operatorHashPath) ? readFileSync(operatorHashPath, 'utf8').trim() : undefined);
+  const operator = (knownToken: string | undefined) => {
+    const kept = operatorHash();
+    if (knownToken !== undefined && tokenHash(knownToken) === kept) return { token: knownToken, hash: kept };
+    const token = ids.secret(32);
+    writePrivate(operatorHashPath, `${tokenHash(token)}\n`);
+    return { token, hash: tokenHash(token) };
+  };
   return {
     caCert: pair.cert,
     async serverLeaf() {
-      const kept = readPair(folder, 'apiserver');
+      const kept = readPair(leafFolder, 'apiserver');
       if (kept !== undefined && vouches(pair.cert, kept) && !shouldRenew(kept.cert, serverNames, clock.now())) {
         return kept;
       }
       const leaf = await (await authority()).issue({ use: 'server', names: serverNames });
-      writePair(folder, 'apiserver', leaf);
+      writePair(leafFolder, 'apiserver', leaf);
       return leaf;
     },
     issueClient: async (subject) => (await authority()).issue({ use: 'client', ...subject }),
     certifyClient: async (subject, key) => (await authority()).certify({ use: 'client', ...subject }, key),
-    operator(knownToken) {
-      const path = join(folder, 'operator-token.sha256');
-      const kept = existsSync(path) ? readFileSync(path, 'utf8').trim() : undefined;
-      if (knownToken !== undefined && tokenHash(knownToken) === kept) return { token: knownToken, hash: kept };
-      const token = ids.secret(32);
-      writePrivate(path, `${tokenHash(token)}\n`);
-      return { token, hash: tokenHash(token) };
+    operator,
+    sharedOperator(knownToken) {
+      const hash = operatorHash();
+      const known = hash === undefined || (knownToken !== undefined && tokenHash(knownToken) === hash);
+      return known ? operator(knownToken) : { token: undefined, hash };
     },
     serviceAccountKey() {
       const path = join(folder, 'service-account.key');

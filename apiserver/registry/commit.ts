@@ -4,11 +4,13 @@ import { ApiError } from '../../resources/meta/api-error.ts';
 import { type CompanionWrite, type Kind, storedIn } from '../../resources/meta/define-kind.ts';
 import { type KubeObject, objectKey } from '../../resources/meta/object.ts';
 import { resourceId } from '../../resources/meta/resource-id.ts';
+import type { Term } from '../../resources/meta/term-header.ts';
 import { LongWork } from '../admission/long-work.ts';
 import { storeKey } from '../cache/keys.ts';
 import type { WatchCache } from '../cache/watch-cache.ts';
 import type { StagedTxn, Store, TxnRequest, TxnResult } from '../store/store.ts';
 import type { FenceRefresh } from './fence-refresh.ts';
+import { comparesOf, termOver } from './fencing-term.ts';
 import { inSlices } from './in-slices.ts';
 import { unlessAborted } from './key-queue.ts';
 import { type RaceDeps, RaceTurn } from './race-turn.ts';
@@ -43,6 +45,8 @@ export interface WritePlan {
 export interface CommitDeps extends RaceDeps {
   readonly ids: Ids;
   readonly refresh: FenceRefresh;
+  /** Writes happen only while it lasts. */
+  readonly term?: Term;
 }
 
 const MAX_FENCES = 8;
@@ -94,8 +98,10 @@ type Verdict =
   | { readonly type: 'write'; readonly write: WritePlan; readonly fences: FenceKeys };
 
 /** What comes of a plan on the state of this moment. */
-function judge({ cache }: CommitDeps, plan: () => WritePlan): Verdict {
+function judge({ cache, term }: CommitDeps, plan: () => WritePlan): Verdict {
   cache.dropUndone();
+  const over = termOver(term, cache);
+  if (over !== undefined) return { type: 'refused', error: over, fences: [] };
   let write: WritePlan;
   try {
     write = plan();
@@ -157,6 +163,7 @@ function submit(deps: CommitDeps, write: WritePlan, fences: FenceKeys): Submitte
       ...writes.map(({ key: at, revision }) => ({ key: at, revision })),
       ...(write.relies ?? []).filter((rely) => !writes.some((w) => w.key === rely.key)),
       ...[...fences.bump, ...fences.compare].map((fence) => ({ key: fence, revision: cache.fence(fence) })),
+      ...comparesOf(deps.term),
     ],
     puts: [
       ...writes.flatMap(({ key: at, resource, object }) =>

@@ -12,6 +12,7 @@ import { keyOfRequest } from '../idempotency/kept-answer.ts';
 import { commit, currentOf, type WritePlan } from '../registry/commit.ts';
 import { warningHeaders } from '../requests/respond.ts';
 import type { ServerResponse } from '../requests/server-request.ts';
+import { withBody } from '../requests/with-body.ts';
 import { type WriteOptions, writeOptions } from '../requests/write-options.ts';
 import { MAX_BODY_BYTES, readObject } from './body.ts';
 import { checkNamespace, frameOf, knownFields, newObject, type WriteFrame } from './next-object.ts';
@@ -31,7 +32,7 @@ export async function create(context: VerbContext): Promise<ServerResponse> {
   const key = keyOfRequest(request.headers);
   if (key === undefined || options.dryRun) return answer(context, await make(context, options));
   const body = await request.body(MAX_BODY_BYTES);
-  const again = { ...context, request: { ...request, body: async () => body } };
+  const again = { ...context, request: withBody(request, body) };
   const created = await createOnce(again, key, body, (remember) => make(again, options, remember));
   return answer(context, created, created.replayed ? { 'idempotency-replayed': 'true' } : {});
 }

@@ -1,4 +1,4 @@
-import { arch, availableParallelism, hostname, platform, userInfo } from 'node:os';
+import { arch, availableParallelism, platform, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { type Driver, DriverError, type HostCapacity } from '../../nodelet/drivers/driver.ts';
 import { type HostProcesses, procProcesses, psProcesses } from '../../nodelet/drivers/qemu/host-processes.ts';
@@ -161,15 +161,4 @@ async function openSim(
 function sizeOf(name: string, place: number): number {
   const number = /([0-9]+)$/.exec(name)?.[1];
   return number === undefined ? place : Math.max(0, Number(number) - 1);
-}
-
-/** The machine's name as an RFC 1123 label. */
-export function machineName(): string {
-  const label = hostname()
-    .toLowerCase()
-    .replace(/\..*$/, '')
-    .replace(/[^a-z0-9-]/g, '-')
-    .slice(0, 63)
-    .replace(/^-+|-+$/g, '');
-  return label === '' ? 'localhost' : label;
 }

@@ -122,6 +122,7 @@ export const Host = defineCoppiceKind({
   streams: [
     { name: 'control', description: 'The socket a nodelet keeps to the server.' },
     { name: 'dialback', description: 'What a nodelet opens for one stream, with a one-use ticket.' },
+    { name: 'relay', description: 'What another API server opens for one stream of its own clients.' },
   ],
   columns: [
     { name: 'Ready', type: 'string', jsonPath: '.status.conditions[?(@.type=="Ready")].status' },

@@ -34,6 +34,8 @@ export function needEtcd(context: Mocha.Context): void {
 }
 
 export interface EtcdServerOptions {
+  /** Where its folder is made; in memory when absent, where there is room. */
+  readonly parent?: string;
   /** Bytes the database may have before etcd takes no more writes. */
   readonly quotaBytes?: number;
   /** Files in PEM; `clientCa` asks clients for certificates too. */
@@ -54,7 +56,10 @@ export class EtcdServer implements AsyncDisposable {
 
   /** Resolves when it takes calls. */
   static async start(options: EtcdServerOptions = {}): Promise<EtcdServer> {
-    const server = new EtcdServer(await mkdtemp(join(await diskFolder(), 'coppice-etcd-')), options);
+    const server = new EtcdServer(
+      await mkdtemp(join(options.parent ?? (await diskFolder()), 'coppice-etcd-')),
+      options,
+    );
     for (let attempt = 1; ; attempt++) {
       server.#port = await freePort();
       try {
@@ -145,7 +150,7 @@ export class EtcdServer implements AsyncDisposable {
 }
 
 /** Data in memory where there is room: what is tested is kill -9, not a power cut. */
-async function diskFolder(): Promise<string> {
+export async function diskFolder(): Promise<string> {
   if (!existsSync(MEMORY_DISK)) return tmpdir();
   const { bavail, bsize } = await statfs(MEMORY_DISK);
   return bavail * bsize > MEMORY_DISK_FREE_BYTES ? MEMORY_DISK : tmpdir();

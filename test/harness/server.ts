@@ -41,6 +41,7 @@ export async function startTestServer(
     readonly serviceAccountKey?: string;
     readonly ids?: Ids;
     readonly ring?: RingLimits;
+    readonly name?: string;
     readonly hostAuthority?: HostAuthority;
   } = {},
 ): Promise<TestServer> {
@@ -49,7 +50,7 @@ export async function startTestServer(
     store,
     operatorTokenHash: tokenHash(OPERATOR_TOKEN),
     sealingKeys: [SEALING_KEY],
-    name: 'test',
+    name: options.name ?? 'test',
     clock: options.clock ?? systemClock,
     ids: options.ids ?? systemIds,
     random: () => 0.5,

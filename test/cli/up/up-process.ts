@@ -9,7 +9,7 @@ export interface Ended {
   readonly signal: NodeJS.Signals | null;
 }
 
-/** `coppice up` as a process, in a group of its own: what is sent to it reaches its children too, as Ctrl-C does. */
+/** `coppice up`, or another command that serves, as a process, in a group of its own: what is sent to it reaches its children too, as Ctrl-C does. */
 export class UpProcess implements AsyncDisposable {
   readonly ended: Promise<Ended>;
   stdout = '';
@@ -18,8 +18,13 @@ export class UpProcess implements AsyncDisposable {
   #over = false;
   #heard = Promise.withResolvers<void>();
 
-  constructor(home: string, args: readonly string[], env: Readonly<Record<string, string>> = {}) {
-    this.#child = spawn(COPPICE, ['up', '--home', home, ...args], {
+  constructor(
+    home: string,
+    args: readonly string[],
+    env: Readonly<Record<string, string>> = {},
+    command: 'up' | 'apiserver' = 'up',
+  ) {
+    this.#child = spawn(COPPICE, [command, '--home', home, ...args], {
       stdio: ['ignore', 'pipe', 'pipe'],
       detached: true,
       env: { ...process.env, COPPICE_PORT: '0', ...env },
