@@ -21,8 +21,10 @@ const NODELET: Allowed = ['host'];
 const ENROLLING: Allowed = ['host', 'enroller'];
 /** Where API servers speak among themselves. */
 const PEER: Allowed = ['apiserver'];
+/** Where a new server speaks for itself, by a token that the operator made for it. */
+const JOINING: Allowed = ['joiner'];
 /** Cells that an operator has no part in. */
-export const NOT_OPERATORS: ReadonlySet<Allowed> = new Set([NODELET, ENROLLING, PEER]);
+export const NOT_OPERATORS: ReadonlySet<Allowed> = new Set([NODELET, ENROLLING, PEER, JOINING]);
 const AUTHENTICATED: Allowed = ['authenticated'];
 const READERS: Allowed = ['operator', 'controllers'];
 const EVERYONE: Allowed = ['operator', 'controllers', 'host'];
@@ -89,6 +91,9 @@ export const AUTHORIZATION: AuthorizationTable = {
   'coppice.dev/images/status': status('image'),
 
   'coppice.dev/policies': { ...operated, ...removable },
+  // Whoever holds a token gets every key there is.
+  'coppice.dev/policies/jointoken': { create: OPERATOR },
+  'coppice.dev/policies/join': { create: JOINING },
   'coppice.dev/policies/status': { get: READERS, update: OPERATOR, patch: OPERATOR },
 
   'coppice.dev/vms': {
@@ -120,6 +125,7 @@ export const AUTHORIZATION: AuthorizationTable = {
     get: OPERATOR,
     list: [...EMPTIERS, 'controller:informers'],
     watch: ['operator', 'controller:informers'],
+    patch: [...CASCADE, 'controller:resealer'],
     delete: EMPTIERS,
     deletecollection: OPERATOR,
   },

@@ -10,6 +10,7 @@ export interface Identity {
 /** What an identity may be, as the authorization table knows it. */
 export type Role =
   | 'operator'
+  | 'joiner'
   | 'host'
   | 'enroller'
   | 'apiserver'
@@ -40,6 +41,15 @@ export function enrollerIdentity(host: string, uid: string, token: string): Iden
 
 /** Where an enroller's identity says by which token it is one. */
 export const ENROLLMENT_TOKEN = 'coppice.dev/enrollment-token';
+
+/** The identity of who shows a join token, good or not: it may ask for the keys of the fleet, and is refused there. `token` is how the token is kept. */
+export function joinerIdentity(token: string): Identity {
+  return { user: JOINER, groups: ['system:joining'], extra: { [JOIN_TOKEN_HASH]: [token] } };
+}
+
+const JOINER = 'system:joiner';
+/** Where a joiner's identity says by which token it is one. */
+export const JOIN_TOKEN_HASH = 'coppice.dev/join-token';
 
 /** The identity of one controller duty. */
 export function controllerIdentity(duty: string): Identity {
@@ -82,6 +92,7 @@ export function roleOf(identity: Identity): Role | undefined {
   if (identity.groups.includes('coppice:operators') || identity.groups.includes('system:masters')) return 'operator';
   if (identity.groups.includes('system:hosts') && /^system:host:./.test(identity.user)) return 'host';
   if (identity.groups.includes('system:enrolling') && /^system:enrolling:./.test(identity.user)) return 'enroller';
+  if (identity.groups.includes('system:joining') && identity.user === JOINER) return 'joiner';
   if (identity.groups.includes('system:controllers') && /^system:controller:./.test(identity.user))
     return `controller:${identity.user.slice('system:controller:'.length)}`;
   if (identity.groups.includes('system:controller-processes') && identity.user === CONTROLLER_PROCESS.user)

@@ -40,12 +40,12 @@ export class Authority {
     this.#ids = ids;
   }
 
-  /** A new authority, valid for ten years. */
-  static async create(clock: Clock, ids: Ids): Promise<Authority> {
+  /** A new authority, valid for ten years. `generation` 1 is the first of an installation; each has a name of its own. */
+  static async create(clock: Clock, ids: Ids, generation = 1): Promise<Authority> {
     const keys = await generateKeys();
     const cert = await x509.X509CertificateGenerator.createSelfSigned({
       serialNumber: serialNumber(ids),
-      name: 'CN=coppice-ca',
+      name: generation === 1 ? 'CN=coppice-ca' : `CN=coppice-ca-${generation}`,
       notBefore: new Date(clock.now() - SKEW_MS),
       notAfter: new Date(clock.now() + AUTHORITY_DAYS * DAY_MS),
       keys,

@@ -1,6 +1,7 @@
 import type { BearerTokens } from '../auth/bearer-tokens.ts';
 import type { ServiceAccountTokens } from '../auth/service-account-tokens.ts';
 import type { HostEnrollment } from '../enrollment/host-enrollment.ts';
+import type { ServerJoining } from '../joining/server-joining.ts';
 import type { Answerers } from '../verbs/answer.ts';
 import { localSubjectAccessReview, selfSubjectAccessReview, subjectAccessReview } from './access-reviews.ts';
 import { selfSubjectReview } from './self-subject-review.ts';
@@ -13,6 +14,7 @@ export function answerersOf(
   bearerTokens: BearerTokens,
   serviceAccounts: ServiceAccountTokens,
   hosts: HostEnrollment,
+  joining: ServerJoining,
 ): Answerers {
   return {
     'authentication.k8s.io/selfsubjectreviews': selfSubjectReview,
@@ -25,5 +27,7 @@ export function answerersOf(
     'coppice.dev/hosts/token': hosts.token,
     'coppice.dev/hosts/certificate': hosts.certificate,
     'coppice.dev/hosts/controlplane': hosts.controlPlane,
+    'coppice.dev/policies/jointoken': joining.token,
+    'coppice.dev/policies/join': joining.join,
   };
 }

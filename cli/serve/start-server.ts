@@ -1,7 +1,7 @@
 import { hostname } from 'node:os';
 import { serverIdentity } from '../../apiserver/auth/identity.ts';
-import { listen } from '../../apiserver/listen.ts';
-import { writeAdminKubeconfig } from '../../apiserver/pki/admin-kubeconfig.ts';
+import { type ListenOptions, listen } from '../../apiserver/listen.ts';
+import { changeAdminKubeconfig, tokenIn, writeAdminKubeconfig } from '../../apiserver/pki/admin-kubeconfig.ts';
 import { BadKeyFileError } from '../../apiserver/pki/bad-key-file-error.ts';
 import { keepControllersKubeconfig } from '../../apiserver/pki/controllers-kubeconfig.ts';
 import { type KeyPair, shouldRenew } from '../../apiserver/pki/leaf-life.ts';
@@ -17,6 +17,7 @@ import type { Ids } from '../../resources/ambient/ids.ts';
 import type { Logger } from '../../resources/ambient/log.ts';
 import { Failure } from '../failure.ts';
 import { etcdFailure } from './etcd-failure.ts';
+import { followKeys, keySources } from './follow-keys.ts';
 import { type Home, startFailure } from './home.ts';
 import { forgetLoneLeader } from './lone-leader.ts';
 import { isEveryAddress, openServerPki, type ServerPki } from './open-server-pki.ts';
@@ -60,8 +61,10 @@ export async function startServer(deps: ServerDeps, held: AsyncDisposableStack):
       runtime: process.version,
     };
     const identity = { operatorTokenHash, serviceAccountKey, sealingKeys, hostAuthority: pki, name, platform };
-    const server = held.use(await startApiServer({ ...identity, store, clock, ids, random, log }));
-    const tls = async () => ({ ...(await pki.serverLeaf()), ca: pki.caCert });
+    const server = held.use(
+      await startApiServer({ ...identity, ...keySources(keys, log), store, clock, ids, random, log }),
+    );
+    const tls = () => servedTls(pki);
     const { app, upgrade } = server;
     const where = { host: deps.listen, port: deps.port };
     const listener = held.use(await listen({ ...where, tls: await tls(), app, upgrade, clock, graceMs: GRACE_MS }));
@@ -76,6 +79,7 @@ export async function startServer(deps: ServerDeps, held: AsyncDisposableStack):
       await keepControllers();
     };
     keepRenewing(renew, deps, held);
+    followKeys({ folder: keys.folder, pki, server, serverName: name, renewTls: renew, clock, log }, held);
     if (deps.store.kind === 'etcd') await forgetLoneLeader(server);
     held.defer(() => server.endStreams());
     held.use(await server.announce({ uid, address: url, tls: peerTls(name, pki, clock) }, deps.signal));
@@ -91,9 +95,16 @@ function peerTls(name: string, pki: Pki, clock: Clock): () => Promise<PeerTls> {
   const subject = { commonName: user, organizations: groups.slice(0, 1) };
   let kept: KeyPair | undefined;
   return async () => {
-    if (kept === undefined || shouldRenew(kept.cert, [], clock.now())) kept = await pki.issueClient(subject);
+    if (kept === undefined || !pki.isCurrent(kept) || shouldRenew(kept.cert, [], clock.now()))
+      kept = await pki.issueClient(subject);
     return { ca: pki.caCert, ...kept };
   };
+}
+
+/** The authority's certificate goes along: a new server knows its hash only, and learns the rest from it. */
+async function servedTls(pki: Pki): Promise<ListenOptions['tls']> {
+  const { cert, key } = await pki.serverLeaf();
+  return { cert: `${cert.trimEnd()}\n${pki.issuingCert}`, key, ca: pki.caCert };
 }
 
 /** By its name where it listens on every address: which of them others can reach, only they know. */
@@ -102,7 +113,10 @@ function originOf(listen: string, port: number): string {
   return `https://${host}:${port}`;
 }
 
-/** Writes the kubeconfig; the function that it answers writes it again when its certificate, if it has one, grows old. */
+/**
+ * Writes the kubeconfig; the function that it answers has it trust what the folder trusts, and gives it another certificate, if that is what it has, when
+ * the one it has grows old or is of another authority than the one that issues.
+ */
 async function kubeconfigKeeper(
   home: Home,
   url: string,
@@ -116,7 +130,9 @@ async function kubeconfigKeeper(
   };
   let written = await write();
   return async () => {
-    if ('cert' in written && shouldRenew(written.cert, [], clock.now())) written = await write();
+    changeAdminKubeconfig(home.kubeconfig, { caCert: pki.caCert });
+    if (!('cert' in written) || tokenIn(home.kubeconfig) !== undefined) return;
+    if (!pki.isCurrent(written) || shouldRenew(written.cert, [], clock.now())) written = await write();
   };
 }
 

@@ -50,12 +50,13 @@ describe('the authorization table', () => {
   it('speaks only of what is served, and of duties there are', () => {
     const routes = new Set(BUILT_IN_KINDS.flatMap(routesOf).map(({ row, verb }) => `${row} ${verb}`));
     const duties = new Set(
-      [...Object.keys(DUTIES), 'garbage', 'host-presence', 'informers', 'apiserver', 'election'].map(
+      [...Object.keys(DUTIES), 'garbage', 'host-presence', 'informers', 'apiserver', 'election', 'resealer'].map(
         (duty) => `controller:${duty}`,
       ),
     );
     const known = new Set<string>([
       'operator',
+      'joiner',
       'host',
       'enroller',
       'apiserver',
