@@ -156,7 +156,7 @@ async function* untilKilled(body: AsyncIterable<Uint8Array>, killed: AbortSignal
 }
 
 const unreached = (reason: 'refused' | 'broken') =>
-  new UnreachableError(reason, 'a server of the test', `it is ${reason}`, undefined);
+  new UnreachableError(reason, 'a server of the test', `it is ${reason}`, { sent: reason === 'broken' });
 
 /** Lets time go on until the work is done. */
 export async function driven<T>(clock: ManualClock, work: Promise<T>): Promise<T> {

@@ -29,6 +29,9 @@ export class UpProcess implements AsyncDisposable {
       detached: true,
       env: { ...process.env, COPPICE_PORT: '0', ...env },
     });
+    // In a group of its own it would outlive whoever started it.
+    const kill = () => process.kill(-this.pid, 'SIGKILL');
+    process.once('exit', kill);
     this.#child.stdout?.setEncoding('utf8').on('data', (text: string) => {
       this.stdout += text;
       this.#tell();
@@ -40,6 +43,7 @@ export class UpProcess implements AsyncDisposable {
     this.ended = new Promise((resolve) => {
       this.#child.on('close', (code, signal) => {
         this.#over = true;
+        process.removeListener('exit', kill);
         this.#tell();
         resolve({ code, signal });
       });
