@@ -2,9 +2,6 @@
  * `npm run chaos -- [--minutes N] [--seed N] [--store etcd|sqlite] [--servers N]`: clients of real servers while processes are killed, halted and cut off, and what
  * they were told judged at the end. The exit code is 1 when a promise was broken; then the history is in a file.
  */
-import { writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { systemClock as clock } from '../../resources/ambient/system-clock.ts';
 import { systemIds } from '../../resources/ambient/system-ids.ts';
@@ -12,7 +9,7 @@ import { Random } from '../fuzz/random.ts';
 import { findEtcd } from '../harness/etcd-server.ts';
 import { EtcdWorld } from './etcd-world.ts';
 import { LoneWorld } from './lone-world.ts';
-import { failureFile, reportLines } from './report.ts';
+import { reportLines, writeFailure } from './report.ts';
 import { runChaos } from './run-chaos.ts';
 
 const { values } = parseArgs({
@@ -55,8 +52,7 @@ const { report } = await (async () => {
 })();
 for (const line of reportLines(report)) say(line);
 if (report.violations.length > 0) {
-  const file = join(tmpdir(), `coppice-chaos-${seed}.json`);
-  await writeFile(file, failureFile(report, { seed, store: values.store, minutes, servers }));
+  const file = await writeFailure(report, { seed, store: values.store, minutes, servers });
   say(`history: ${file}\nagain: npm run chaos -- --seed ${seed} --store ${values.store} --minutes ${minutes}`);
 }
 process.exit(report.violations.length === 0 ? 0 : 1);

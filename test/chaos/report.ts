@@ -1,3 +1,6 @@
+import { writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { operationLine } from './history.ts';
 import type { ChaosReport } from './run-chaos.ts';
 import type { Violation } from './violation.ts';
@@ -27,13 +30,30 @@ export function reportLines({
   ];
 }
 
-/** Everything needed to look into a run that failed: what was broken, the operations that show it as lines, and the whole history. */
-export function failureFile(report: ChaosReport, how: Readonly<Record<string, unknown>>): string {
+/**
+ * Writes everything needed to look into a run that failed: what was broken, the operations that show it as lines, and the whole history. Answers where.
+ */
+export async function writeFailure(
+  report: ChaosReport,
+  how: { readonly seed: number } & Readonly<Record<string, unknown>>,
+): Promise<string> {
+  const file = join(tmpdir(), `coppice-chaos-${how.seed}.json`);
+  const byId = new Map(report.operations.map((operation) => [operation.id, operation]));
   const shown = (violation: Violation) => ({
     ...violation,
-    operations: violation.operations
-      .flatMap((id) => report.operations.find((each) => each.id === id) ?? [])
-      .map(operationLine),
+    operations: violation.operations.flatMap((id) => byId.get(id) ?? []).map(operationLine),
   });
-  return `${JSON.stringify({ ...how, violations: report.violations.map(shown), history: report.operations }, undefined, 1)}\n`;
+  const { operations, violations } = report;
+  await writeFile(
+    file,
+    `${JSON.stringify({ ...how, violations: violations.map(shown), history: operations }, undefined, 1)}\n`,
+  );
+  return file;
+}
+
+/** For tests: throws with what was broken and where the history is. */
+export async function assertKept(report: ChaosReport, how: { readonly seed: number }): Promise<void> {
+  if (report.violations.length === 0) return;
+  const file = await writeFailure(report, how);
+  throw new Error([...reportLines(report), `history: ${file}`].join('\n'));
 }
