@@ -20,10 +20,9 @@ export class ServerProcess implements AsyncDisposable {
   readonly #command: 'up' | 'apiserver';
   readonly #home: string;
   readonly #args: readonly string[];
-  readonly #ending = new AbortController();
   #process: UpProcess | undefined;
   #running: Running | undefined;
-  #starting: Promise<void> | undefined;
+  #starting: { readonly stop: AbortController; readonly ended: Promise<void> } | undefined;
 
   constructor(command: 'up' | 'apiserver', home: string, args: readonly string[]) {
     this.#command = command;
@@ -39,10 +38,11 @@ export class ServerProcess implements AsyncDisposable {
     this.#running = { process, transport: new HttpsTransport(await this.#connection()) };
   }
 
-  /** Starts it without waiting, again and again until it serves: what it needs may be away too. */
+  /** Starts it without waiting, again and again until it serves or is killed: what it needs may be away too. */
   startAgain(): void {
-    this.#starting = (async () => {
-      while (!this.#ending.signal.aborted) {
+    const stop = new AbortController();
+    const tries = async () => {
+      while (!stop.signal.aborted) {
         try {
           return await this.start();
         } catch {
@@ -51,14 +51,18 @@ export class ServerProcess implements AsyncDisposable {
           await delay(AGAIN_MS);
         }
       }
-    })();
+    };
+    this.#starting = { stop, ended: tries() };
   }
 
   /** As a crash does. */
   async kill(): Promise<void> {
+    this.#starting?.stop.abort();
+    await this.#process?.end('SIGKILL');
+    await this.#starting?.ended;
+    await this.#process?.end('SIGKILL');
     const running = this.#running;
     this.#running = undefined;
-    await this.#process?.end('SIGKILL');
     await running?.transport[Symbol.asyncDispose]();
   }
 
@@ -77,15 +81,12 @@ export class ServerProcess implements AsyncDisposable {
     return this.#running.transport.send(request);
   };
 
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.#ending.abort();
-    await this.kill();
-    await this.#starting;
-    await this.kill();
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.kill();
   }
 
   #signal(signal: NodeJS.Signals): void {
-    if (this.#running !== undefined) process.kill(-this.#running.process.pid, signal);
+    this.#process?.send(signal);
   }
 
   async #connection(): Promise<Connection> {
