@@ -1,5 +1,6 @@
 import Apiserver from './commands/apiserver.ts';
 import Apply from './commands/apply.ts';
+import Backup from './commands/backup.ts';
 import Delete from './commands/delete.ts';
 import Describe from './commands/describe.ts';
 import Exec from './commands/exec.ts';
@@ -7,6 +8,7 @@ import Get from './commands/get.ts';
 import ImagesBuild from './commands/images/build.ts';
 import Kubeconfig from './commands/kubeconfig.ts';
 import Logs from './commands/logs.ts';
+import Restore from './commands/restore.ts';
 import Status from './commands/status.ts';
 import Up from './commands/up.ts';
 import Version from './commands/version.ts';
@@ -16,6 +18,7 @@ import Wait from './commands/wait.ts';
 export const COMMANDS = {
   apiserver: Apiserver,
   apply: Apply,
+  backup: Backup,
   delete: Delete,
   describe: Describe,
   exec: Exec,
@@ -23,6 +26,7 @@ export const COMMANDS = {
   'images:build': ImagesBuild,
   kubeconfig: Kubeconfig,
   logs: Logs,
+  restore: Restore,
   status: Status,
   up: Up,
   version: Version,
