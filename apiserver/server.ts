@@ -38,6 +38,7 @@ import { ControlHub } from './streams/control-hub.ts';
 import { keepPresence } from './streams/presence.ts';
 import { createUpgrader } from './streams/upgrade.ts';
 import { logsHandler } from './streams/vm-streams.ts';
+import { UnreadBudget } from './verbs/unread-budget.ts';
 import type { ServerParts } from './verbs/verb-context.ts';
 
 export interface ApiServerOptions {
@@ -57,6 +58,8 @@ export interface ApiServerOptions {
   readonly audit?: AuditSink;
   /** How much history of a resource is kept for watches; by default 20,000 events and 32 MiB. */
   readonly ring?: RingLimits;
+  /** How many bytes of events are held for watches that have not read them, each event once; by default 64 MiB. */
+  readonly unreadBytes?: number;
   readonly platform: { readonly platform: string; readonly runtime: string };
 }
 
@@ -71,6 +74,8 @@ export interface ApiServer extends AsyncDisposable {
   transportFor(identity: Identity): Transport;
 }
 
+/** For all watches together. What is kept of an event is about three times its bytes: parsed, encoded, and as the lines that were told. */
+const UNREAD_BYTES = 64 << 20;
 const AUDIT_NOBODY: AuditSink = () => {};
 
 /** Starts a server over a store: fills its cache, makes the namespaces and pages every fleet has, and is ready when this resolves. */
@@ -93,6 +98,7 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
     snapshots: new ListSnapshots(clock),
     refresh: new FenceRefresh(store, cache),
     races: new KeyQueue(),
+    unread: new UnreadBudget(options.unreadBytes ?? UNREAD_BYTES),
     ending: watching.signal,
     clock,
     ids,

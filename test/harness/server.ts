@@ -40,6 +40,7 @@ export async function startTestServer(
     readonly serviceAccountKey?: string;
     readonly ids?: Ids;
     readonly ring?: RingLimits;
+    readonly unreadBytes?: number;
   } = {},
 ): Promise<TestServer> {
   const store = options.store ?? (await MemoryStore.open({ ids: systemIds }));
@@ -54,6 +55,7 @@ export async function startTestServer(
     log: options.log ?? silentLogger,
     ...(options.serviceAccountKey === undefined ? {} : { serviceAccountKey: options.serviceAccountKey }),
     ...(options.audit === undefined ? {} : { audit: options.audit }),
+    ...(options.unreadBytes === undefined ? {} : { unreadBytes: options.unreadBytes }),
     ...(options.ring === undefined ? {} : { ring: options.ring }),
     platform: { platform: 'linux/amd64', runtime: 'test' },
   });
