@@ -31,6 +31,7 @@ import { FenceRefresh } from './registry/fence-refresh.ts';
 import { KeyQueue } from './registry/key-queue.ts';
 import { Registry } from './registry/registry.ts';
 import type { App } from './requests/server-request.ts';
+import { RoomWatch } from './room/room-watch.ts';
 import { MissingKeyError } from './sealing/missing-key-error.ts';
 import { Sealer } from './sealing/sealer.ts';
 import type { Store } from './store/store.ts';
@@ -122,9 +123,18 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
     parts,
     version: serverVersion(options.platform),
     ready: () => lost,
+    shortage: () => room.warning,
     streams: { 'coppice.dev/vms/logs': logsHandler(hub) },
     answerers: answerersOf(bearerTokens, serviceAccounts),
     issuer: { name: ISSUER, keySet: () => serviceAccounts.keySet() },
+  });
+  const transportFor = (identity: Identity) => inProcessTransport(app, identity);
+  const room = new RoomWatch({
+    store,
+    transport: transportFor(controllerIdentity('store-room')),
+    serverName: options.name,
+    clock,
+    log,
   });
   const following = (await cache.start(ending.signal)).following.catch((error: unknown) => {
     if (ending.signal.aborted) return;
@@ -138,7 +148,6 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
     throw new MissingKeyError(sealer.missingKeys);
   }
   const stopDefining = followDefinitions({ cache, registry, builtIn, log });
-  const transportFor = (identity: Identity) => inProcessTransport(app, identity);
   const ours = builtIn.filter((kind) => kind.origin === 'coppice');
   try {
     await putOwnDefinitions(parts, definitions, ours, ending.signal);
@@ -155,6 +164,7 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
     ending.signal,
   );
   const compacting = keepCompacting({ store, clock, log }, ending.signal);
+  const watchingRoom = room.run(ending.signal);
   const forgetting = keepForgetting({ store, clock, log }, ending.signal);
   return {
     app,
@@ -169,7 +179,7 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
       await hub[Symbol.asyncDispose]();
       watching.abort(new Error('the server is stopping'));
       ending.abort(new Error('the server is stopping'));
-      await Promise.allSettled([following, presence, compacting, forgetting]);
+      await Promise.allSettled([following, presence, compacting, watchingRoom, forgetting]);
     },
   };
 }
