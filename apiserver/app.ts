@@ -7,6 +7,7 @@ import { DOCUMENTS } from './auth/authorization-table.ts';
 import { type Ask, authorize, mayGetDocument } from './auth/authorize.ts';
 import { authorizeHost } from './auth/authorize-host.ts';
 import { type Identity, roleOf } from './auth/identity.ts';
+import { servedBackup } from './backup/serve-backup.ts';
 import type { TokenIssuer } from './discovery/token-issuer.ts';
 import type { ServerVersion } from './discovery/version.ts';
 import { isStream, streamOf, verbOf } from './dispatch.ts';
@@ -56,7 +57,7 @@ export function createApp(deps: AppDeps): App {
     const response = admitRequest(deps, request, anonymous, (identity) => {
       if (parsed instanceof ApiError) throw parsed;
       if (parsed.type === 'unknown') return nothingHere();
-      if (parsed.type === 'document') return document(documents, request, identity, parsed.segments);
+      if (parsed.type === 'document') return document(deps, documents, request, identity, parsed.segments);
       return resource(deps, limits, request, identity, parsed.target);
     });
     return andThen(response, (answered) => {
@@ -91,6 +92,7 @@ function isAnonymous(segments: readonly string[]): boolean {
 }
 
 function document(
+  deps: AppDeps,
   documents: Documents,
   request: ServerRequest,
   identity: Identity,
@@ -102,12 +104,20 @@ function document(
   }
   const [root = ''] = segments;
   const negotiated = NEGOTIATED.has(root);
+  if (root === 'backup' && segments.length === 1 && request.method === 'GET') return backup(deps, request);
   if (request.method !== 'GET' && (negotiated || request.method !== 'HEAD')) throw notAllowed();
   if (negotiated) documents.checkAccept(request);
   if (HEALTH.has(root) && request.path.endsWith('/')) return nothingHere();
   const answer = documents.answer(request, segments);
   if (answer === undefined && root === 'api') throw noSuchResource();
   return answer ?? nothingHere();
+}
+
+/** The whole store as it is now, for `coppice backup`. What it keeps of Secrets is sealed. */
+function backup({ parts, clock, version }: AppDeps, { signal }: ServerRequest): ServerResponse {
+  const source = { store: parts.store, clock, product: version.gitVersion, files: [] };
+  const headers = { 'content-type': 'application/x-ndjson', 'cache-control': 'no-store' };
+  return { status: 200, headers, body: servedBackup(source, signal), live: true };
 }
 
 function resource(

@@ -24,6 +24,8 @@ import { definitionKind } from './crds/definition-rules.ts';
 import { followDefinitions } from './crds/follow-definitions.ts';
 import { putOwnDefinitions } from './crds/own-definitions.ts';
 import { serverVersion } from './discovery/version.ts';
+import { EnrollmentTokens } from './enrollment/enrollment-tokens.ts';
+import { type HostAuthority, HostEnrollment } from './enrollment/host-enrollment.ts';
 import { keepForgetting } from './idempotency/forget-answers.ts';
 import { inProcessTransport } from './in-process-transport.ts';
 import { JoinTokens } from './joining/join-tokens.ts';
@@ -40,9 +42,14 @@ import { MissingKeyError } from './sealing/missing-key-error.ts';
 import { Resealer } from './sealing/resealer.ts';
 import { sealedWith } from './sealing/sealed-with.ts';
 import { Sealer } from './sealing/sealer.ts';
+import { ServerDirectory } from './servers/server-directory.ts';
+import { keepServerLease, type ServerAnnouncement } from './servers/server-lease.ts';
 import type { Store } from './store/store.ts';
 import { ControlHub } from './streams/control-hub.ts';
+import { HostHolders } from './streams/host-holders.ts';
 import { keepPresence } from './streams/presence.ts';
+import { createPeerDialer, type PeerTls } from './streams/relay.ts';
+import { StreamRouter } from './streams/stream-router.ts';
 import { createUpgrader } from './streams/upgrade.ts';
 import { logsHandler } from './streams/vm-streams.ts';
 import type { ServerParts } from './verbs/verb-context.ts';
@@ -55,6 +62,8 @@ export interface ApiServerOptions {
   readonly serviceAccountKey?: string;
   /** What Secrets are sealed with in the store: 32 bytes each in hex; the first seals, all of them open. */
   readonly sealingKeys: readonly string[];
+  /** Who certifies hosts; without it none can be enrolled here. */
+  readonly hostAuthority?: HostAuthority;
   /** Reads the keys again where one is asked for that is not known; undefined when they cannot be read. */
   readonly rereadKeys?: () => ServerKeys | undefined;
   /** What a new server is given; without it none is let in here. */
@@ -81,6 +90,18 @@ export interface ApiServer extends AsyncDisposable {
   readonly keys: RunningKeys;
   /** A transport of this process, as an identity. */
   transportFor(identity: Identity): Transport;
+  /** Ends watches and streams, and lets go of hosts; requests are still answered until it is disposed. */
+  endStreams(): Promise<void>;
+  /**
+   * Makes this server known to the others of its store, once it listens, and lets it ask them for the hosts that are connected there. Throws
+   * `NameTakenError`. Disposing what it answers takes the server out again.
+   */
+  announce(announcement: Announcement, signal?: AbortSignal): Promise<AsyncDisposable>;
+}
+
+export interface Announcement extends Omit<ServerAnnouncement, 'name'> {
+  /** What shows the others who this is; asked for each stream. */
+  readonly tls: () => Promise<PeerTls>;
 }
 
 const AUDIT_NOBODY: AuditSink = () => {};
@@ -112,13 +133,19 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
     log,
   };
   const hub = new ControlHub({ clock, ids, log });
+  const coordinationLeases = cache.resource('coordination.k8s.io/leases');
+  const holders = new HostHolders(coordinationLeases);
+  const caughtUp = async (signal: AbortSignal) => void (await cache.caughtUp(signal));
+  const router = new StreamRouter({ hub, holders, caughtUp, serverName: options.name, clock, log });
   let lost: string | undefined;
   const { operatorTokenHash, serviceAccountKey: key = newServiceAccountKey() } = options;
   const expiries = new TokenExpiries(store);
   const reread = () => keys.reread();
   const serviceAccounts = new ServiceAccountTokens({ key, clock, ids, cache, expiries, reread });
+  const enrollment = new EnrollmentTokens({ store, clock, ids });
   const operatorTokens = new OperatorTokens([{ hash: operatorTokenHash }], clock);
-  const bearerTokens = createBearerTokens({ operatorTokens, serviceAccounts });
+  const bearerTokens = createBearerTokens({ operatorTokens, serviceAccounts, enrollment });
+  const hosts = new HostEnrollment(enrollment, options.hostAuthority);
   const joining = new ServerJoining(new JoinTokens({ store, clock, ids }), options.joinMaterial);
   const admit = {
     authenticate: createAuthenticator(bearerTokens),
@@ -132,8 +159,8 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
     parts,
     version: serverVersion(options.platform),
     ready: () => lost,
-    streams: { 'coppice.dev/vms/logs': logsHandler(hub) },
-    answerers: answerersOf(bearerTokens, serviceAccounts, joining),
+    streams: { 'coppice.dev/vms/logs': logsHandler(router) },
+    answerers: answerersOf(bearerTokens, serviceAccounts, hosts, joining),
     issuer: { name: ISSUER, keySet: () => serviceAccounts.keySet() },
   });
   const transportFor = (identity: Identity) => inProcessTransport(app, identity);
@@ -181,25 +208,55 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
     if (removed) hub.drop(current.object.metadata.name, 'its Host was deleted');
   });
   const presence = keepPresence(
-    { hub, transport: transportFor(controllerIdentity('host-presence')), serverName: options.name, clock, log },
+    {
+      hub,
+      holders,
+      transport: transportFor(controllerIdentity('host-presence')),
+      serverName: options.name,
+      clock,
+      log,
+    },
     ending.signal,
   );
   const compacting = keepCompacting({ store, clock, log }, ending.signal);
+  const endStreams = async () => {
+    watching.abort(new Error('the server is stopping'));
+    await hub[Symbol.asyncDispose]();
+  };
   const forgetting = keepForgetting({ store, codec: cache.codec, clock, log }, ending.signal);
   const resealing = resealer.run(ending.signal);
   return {
     app,
-    upgrade: createUpgrader({ ...admit, parts, hub }),
+    upgrade: createUpgrader({ ...admit, parts, hub, dialer: router }),
     registry,
     hub,
     parts,
     keys,
     transportFor,
+    async announce({ uid, address, tls }, signal) {
+      const directory = new ServerDirectory(coordinationLeases, clock);
+      const transport = transportFor(controllerIdentity('apiserver'));
+      const deps = { name: options.name, uid, address, transport, directory, clock, log };
+      const until = signal === undefined ? ending.signal : AbortSignal.any([signal, ending.signal]);
+      try {
+        const lease = await keepServerLease(deps, until);
+        router.forwardBy(createPeerDialer({ addressOf: (server) => directory.addressOf(server), tls, clock }));
+        return {
+          async [Symbol.asyncDispose]() {
+            await lease[Symbol.asyncDispose]();
+            directory[Symbol.dispose]();
+          },
+        };
+      } catch (error) {
+        directory[Symbol.dispose]();
+        throw error;
+      }
+    },
+    endStreams,
     async [Symbol.asyncDispose]() {
       stopDropping();
       stopDefining();
-      await hub[Symbol.asyncDispose]();
-      watching.abort(new Error('the server is stopping'));
+      await endStreams();
       ending.abort(new Error('the server is stopping'));
       await Promise.allSettled([following, presence, compacting, forgetting, resealing]);
     },

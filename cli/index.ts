@@ -2,6 +2,7 @@ import ApiserverJoin from './commands/apiserver/join.ts';
 import ApiserverToken from './commands/apiserver/token.ts';
 import Apiserver from './commands/apiserver.ts';
 import Apply from './commands/apply.ts';
+import Controllers from './commands/controllers.ts';
 import Delete from './commands/delete.ts';
 import Describe from './commands/describe.ts';
 import Exec from './commands/exec.ts';
@@ -22,6 +23,7 @@ export const COMMANDS = {
   'apiserver:join': ApiserverJoin,
   'apiserver:token': ApiserverToken,
   apply: Apply,
+  controllers: Controllers,
   delete: Delete,
   describe: Describe,
   exec: Exec,

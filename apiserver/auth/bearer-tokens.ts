@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import type { EnrollmentTokens } from '../enrollment/enrollment-tokens.ts';
 import type { Eventual } from '../eventual.ts';
 import type { Caller } from '../requests/server-request.ts';
 import { OPERATOR } from './identity.ts';
@@ -15,15 +16,27 @@ const OPERATORS: TokenOwner = { identity: OPERATOR, audiences: [ISSUER] };
 export function createBearerTokens(options: {
   readonly operatorTokens: OperatorTokens;
   readonly serviceAccounts: ServiceAccountTokens;
+  readonly enrollment: EnrollmentTokens;
 }): BearerTokens {
-  const { operatorTokens, serviceAccounts } = options;
+  const { operatorTokens, serviceAccounts, enrollment } = options;
   return (token, audiences, caller) => {
     if (operatorTokens.has(token)) {
       if (audiences.includes(ISSUER)) return OPERATORS;
       throw new TokenRefused('the token is meant for somebody else');
     }
+    if (enrollment.knows(token)) return enrolling(enrollment, token, audiences, caller.signal);
     return serviceAccounts.identify(token, audiences, caller.signal);
   };
+}
+
+async function enrolling(
+  enrollment: EnrollmentTokens,
+  token: string,
+  audiences: readonly string[],
+  signal: AbortSignal,
+): Promise<TokenOwner> {
+  if (!audiences.includes(ISSUER)) throw new TokenRefused('the token is meant for somebody else');
+  return { identity: await enrollment.identify(token, signal), audiences: [ISSUER] };
 }
 
 /** The hash a token is kept as. */

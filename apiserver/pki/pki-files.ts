@@ -4,7 +4,7 @@ import type { Clock } from '../../resources/ambient/clock.ts';
 import type { Ids } from '../../resources/ambient/ids.ts';
 import { tokenHash } from '../auth/bearer-tokens.ts';
 import type { OperatorToken } from '../auth/operator-tokens.ts';
-import type { LeafSubject } from './authority.ts';
+import type { ClientSubject } from './authority.ts';
 import { makeAuthorities, readAuthorities } from './authority-files.ts';
 import { formatEntries, type KeyEntry } from './key-entries.ts';
 import { keyFilePath, readKeyFile } from './key-files.ts';
@@ -25,7 +25,9 @@ export interface Pki {
   isCurrent(pair: KeyPair): boolean;
   /** The server's own leaf; a new one when the old is near its end, lacks a name, is another authority's, or has not its key. */
   serverLeaf(): Promise<KeyPair>;
-  issueClient(subject: Omit<Extract<LeafSubject, { use: 'client' }>, 'use'>): Promise<KeyPair>;
+  issueClient(subject: ClientSubject): Promise<KeyPair>;
+  /** A client certificate, as PEM, for a key that is not ours: SubjectPublicKeyInfo in DER, of the curve P-256. */
+  certifyClient(subject: ClientSubject, publicKey: Uint8Array): Promise<string>;
   /**
    * The operator's token, as far as it is known: `knownToken` when it is one, else a new one that takes the place of those there were. It is not known
    * where the folder came from another server, whose operator has it. Throws `BadKeyFileError`.
@@ -79,6 +81,7 @@ export async function openPki(
       return leaf;
     },
     issueClient: async (subject) => (await authority()).issue({ use: 'client', ...subject }),
+    certifyClient: async (subject, key) => (await authority()).certify({ use: 'client', ...subject }, key),
     operator: (knownToken) => operator(folder, knownToken, false, clock, ids),
     sharedOperator: (knownToken) => operator(folder, knownToken, true, clock, ids),
     operatorTokens: () => (readKeyFile(folder, 'operator-token') ?? []).map(asOperatorToken),

@@ -1,5 +1,6 @@
 import type { BearerTokens } from '../auth/bearer-tokens.ts';
 import type { ServiceAccountTokens } from '../auth/service-account-tokens.ts';
+import type { HostEnrollment } from '../enrollment/host-enrollment.ts';
 import type { ServerJoining } from '../joining/server-joining.ts';
 import type { Answerers } from '../verbs/answer.ts';
 import { localSubjectAccessReview, selfSubjectAccessReview, subjectAccessReview } from './access-reviews.ts';
@@ -12,6 +13,7 @@ import { tokenReview } from './token-review.ts';
 export function answerersOf(
   bearerTokens: BearerTokens,
   serviceAccounts: ServiceAccountTokens,
+  hosts: HostEnrollment,
   joining: ServerJoining,
 ): Answerers {
   return {
@@ -22,6 +24,9 @@ export function answerersOf(
     'authorization.k8s.io/subjectaccessreviews': subjectAccessReview,
     'authorization.k8s.io/localsubjectaccessreviews': localSubjectAccessReview,
     'core/serviceaccounts/token': tokenRequest(serviceAccounts),
+    'coppice.dev/hosts/token': hosts.token,
+    'coppice.dev/hosts/certificate': hosts.certificate,
+    'coppice.dev/hosts/controlplane': hosts.controlPlane,
     'coppice.dev/policies/jointoken': joining.token,
     'coppice.dev/policies/join': joining.join,
   };

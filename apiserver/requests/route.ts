@@ -16,7 +16,7 @@ export interface ResourceTarget {
   readonly subresource: string | undefined;
 }
 
-const DOCUMENT_ROOTS = new Set(['version', 'healthz', 'livez', 'readyz', 'openapi', 'openid', '.well-known']);
+const DOCUMENT_ROOTS = new Set(['version', 'backup', 'healthz', 'livez', 'readyz', 'openapi', 'openid', '.well-known']);
 
 /** Reads a path. Segments are percent-decoded one by one; `.`, `..` and names with `/` or `%` in them are refused. */
 export function parseRoute(path: string): Route {
