@@ -70,7 +70,7 @@ function notYet(
   behind: readonly ServerReport[],
   folder: string,
 ): Failure {
-  const hint = `where a server has a copy of ${folder}, copy it there again; then run this again, which goes on from here`;
+  const hint = `where a server has a copy of ${folder}, bring it up to date there with coppice apiserver join --again; then run this again, which goes on from here`;
   if (reports.length === 0) return new Failure('no server says which keys it works with', { hint });
   return new Failure(`${behind.map(({ server }) => server).join(', ')} ${what}`, { hint });
 }

@@ -319,19 +319,20 @@ describe('changing keys of several servers', function () {
     const late = await world.run('a', 'pki rotate ca --timeout 5s');
     assert.match(late.stderr, /^error: b did not say that it trusts the new ca\nhint: where a server has a copy of /);
     assert.match(late.stdout, /^1\. added ca [0-9a-f]{16}:[^\n]*\n$/);
-    const copy = () => {
-      for (const name of ['ca.key', 'ca.crt']) cpSync(join(a.home.path, 'pki', name), join(b.home.path, 'pki', name));
+    const copy = async () => {
+      const again = await world.runBare('apiserver', 'token', '--kubeconfig', a.home.kubeconfig);
+      assert.equal((await world.run('b', `apiserver join ${again.stdout.trim()} --again`)).code, 0);
     };
-    copy();
+    await copy();
     const half = await world.run('a', 'pki rotate ca --timeout 8s');
     assert.match(half.stdout, /^1\. there already is ca .*\n2\. trusted by servers a, b\n$/);
     assert.match(half.stderr, /^error: b did not say that it uses the new ca\n/);
     await kubectlSees(b);
-    copy();
+    await copy();
     const finished = await world.run('a', 'pki rotate ca --finish --timeout 10s');
     assert.match(finished.stdout, /^dropped ca /, finished.stderr);
     assert.match(finished.stderr, /^error: b still trusts another ca\n/);
-    copy();
+    await copy();
     assert.match(
       (await world.run('a', 'pki rotate ca --finish')).stdout,
       /^only ca [0-9a-f]{16} is trusted by servers a, b\n$/,
@@ -380,6 +381,25 @@ describe('joining', function () {
     assert.match(used.stderr, /^error: the join token is not good: it was used at 20/);
     assert.throws(() => statSync(world.path('third', 'pki')), { code: 'ENOENT' });
     assert.ok(![...server.logged, used.stderr, joined.stdout].join('\n').includes(line.split('.')[1] ?? ''));
+  });
+
+  it('brings a folder up to date, and only one of the same fleet', async () => {
+    assert.equal((await world.run('kept', `apiserver join ${await token()}`)).code, 0);
+    assert.equal((await world.run('a', 'pki rotate sealing-key --trust-only')).code, 0);
+    const again = await world.run('kept', `apiserver join ${await token()} --again`);
+    assert.match(again.stdout, /^wrote the keys of the fleet that changed into .*kept\/pki\n$/, again.stderr);
+    const pki = await openPki(world.path('kept', 'pki'), ['localhost'], systemClock, systemIds);
+    assert.deepEqual(pki.sealingKeys(), server.pki.sealingKeys());
+    assert.equal(pki.sealingKeys().length, 2);
+    assert.match(
+      (await world.run('empty', `apiserver join ${await token()} --again`)).stderr,
+      /has no keys yet\nhint: /,
+    );
+    await using _other = await world.serve('foreign');
+    const before = readFileSync(world.path('foreign', 'pki', 'ca.key'), 'utf8');
+    const foreign = await world.run('foreign', `apiserver join ${await token()} --again`);
+    assert.match(foreign.stderr, /are of another fleet, or of too long ago\nhint: /);
+    assert.equal(readFileSync(world.path('foreign', 'pki', 'ca.key'), 'utf8'), before);
   });
 
   it('says what is wrong with what it is given', async () => {
