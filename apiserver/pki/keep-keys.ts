@@ -52,31 +52,46 @@ export function serverKeysIn(pki: Pki): ServerKeys {
 export async function keepKeys(deps: KeepKeysDeps, signal: AbortSignal): Promise<void> {
   const { folder, clock, log } = deps;
   const reporter = new Reporter(deps);
+  const takingOver = sayingOnce(log, 'keys not taken over', signal);
+  const telling = sayingOnce(log, 'not told which keys are in use', signal);
   let used = '';
-  let said = '';
+  let told: Promise<void> | undefined;
   try {
     while (!signal.aborted) {
-      try {
+      await takingOver(async () => {
         const mark = folderMark(folder);
-        if (mark !== used) {
-          reporter.worksWith(await workWith(deps));
-          if (used !== '') log.info('works with the keys that are in its folder now', { folder });
-          used = mark;
-        }
-        await reporter.report(signal);
-        said = '';
-      } catch (error) {
-        const why = String(error);
-        if (!signal.aborted && why !== said) log.error('keys not taken over, or not told of', { error: why });
-        said = why;
-      }
+        if (mark === used) return;
+        reporter.worksWith(await workWith(deps));
+        if (used !== '') log.info('works with the keys that are in its folder now', { folder });
+        used = mark;
+      });
+      // A store that is out of reach does not keep a server from taking keys over.
+      told ??= telling(() => reporter.report(signal)).finally(() => {
+        told = undefined;
+      });
       await clock.sleep(LOOK_MS, signal);
     }
   } catch (error) {
     if (!signal.aborted) throw error;
   } finally {
+    await told;
     await Promise.race([reporter.end(), clock.sleep(LAST_WORDS_MS)]);
   }
+}
+
+/** Runs work and says why it failed, if that is another reason than the last time. */
+function sayingOnce(log: Logger, message: string, signal: AbortSignal): (work: () => Promise<void>) => Promise<void> {
+  let said = '';
+  return async (work) => {
+    try {
+      await work();
+      said = '';
+    } catch (error) {
+      const why = String(error);
+      if (!signal.aborted && why !== said) log.error(message, { error: why });
+      said = why;
+    }
+  };
 }
 
 type Fingerprints = KeyReport['keys'];
