@@ -31,6 +31,8 @@ export interface KeepKeysDeps {
 }
 
 const LOOK_MS = 1_000;
+/** Of hosts in a report. */
+const MOST_NAMES = 20;
 /** A report that ends with its server may take this long. */
 const LAST_WORDS_MS = 2_000;
 /** A server is taken for gone when it has not renewed its report for as long. */
@@ -140,13 +142,16 @@ class Reporter {
   }
 
   async report(signal: AbortSignal): Promise<void> {
-    const { keys, clock } = this.#deps;
+    const { keys, pki, clock } = this.#deps;
+    const changing = (this.#keys.ca ?? []).length > 1;
+    const hostsBehind = changing ? await keys.hostsBehind(pki.caCert, signal) : [];
     const old = (this.#keys['service-account-key'] ?? []).slice(1);
     const ends = await Promise.all(old.map((id) => keys.lastToken(id, signal)));
     const lastMs = Math.max(0, ...ends);
     const report: KeyReport = {
       keys: this.#keys,
       behind: keys.behind ?? null,
+      hostsBehind: hostsBehind.slice(0, MOST_NAMES),
       lastOldToken: lastMs === 0 ? null : rfc3339(lastMs),
     };
     const text = JSON.stringify(report);
