@@ -82,6 +82,14 @@ function faultsOfServer(
       };
     },
   });
+  const kill = async () => {
+    await server.kill();
+    return async () => void server.startAgain();
+  };
+  const pause = async () => {
+    server.pause();
+    return async () => server.resume();
+  };
   const forgotten = async () => {
     for (const relay of relays) relay.refuse();
     return async () => {
@@ -90,26 +98,11 @@ function faultsOfServer(
     };
   };
   return [
-    ...processFaults(server, target),
+    { name: 'kill', target, begin: kill },
+    { name: 'pause', target, begin: pause },
     { name: 'cut off past a compaction', target, begin: forgotten },
     through('cut off from etcd', (relay) => relay.refuse()),
     through('not answered by etcd', (relay) => relay.holdAnswers()),
-  ];
-}
-
-/** What can be done to any process that serves. */
-export function processFaults(server: ServerProcess, target: string): readonly Fault[] {
-  const kill = async () => {
-    await server.kill();
-    return async () => server.startAgain();
-  };
-  const pause = async () => {
-    server.pause();
-    return async () => server.resume();
-  };
-  return [
-    { name: 'kill', target, begin: kill },
-    { name: 'pause', target, begin: pause },
   ];
 }
 
