@@ -1,5 +1,6 @@
 import { Type } from 'typebox';
 import { hostFacts } from '../guards/host-guard.ts';
+import { hostLease } from '../guards/host-lease.ts';
 import { hostInUse } from '../guards/in-use.ts';
 import { defineCoppiceKind, type ObjectOf } from '../meta/define-kind.ts';
 import { conditions, instant, oneOf, quantity } from '../meta/schema.ts';
@@ -28,6 +29,13 @@ const spec = Type.Object(
     }),
     cordoned: Type.Optional(
       Type.Boolean({ description: 'No new VM is placed here while this is true; those here stay.' }),
+    ),
+    trustedStore: Type.Optional(
+      Type.String({
+        maxLength: 253,
+        description:
+          'Acknowledges that the store was put back or replaced: what status.distrustedStore says. Good once; until then nothing is stopped or removed here.',
+      }),
     ),
   },
   { description: 'What the operator wants of the host.' },
@@ -101,6 +109,12 @@ const status = Type.Object(
         },
       ),
     ),
+    distrustedStore: Type.Optional(
+      Type.String({
+        description:
+          'The store, as UID@REVISION, that was found where another, or a later state, was known. Nothing is stopped or removed until spec.trustedStore says the same.',
+      }),
+    ),
     observedGeneration: Type.Optional(
       Type.Integer({ format: 'int64', description: 'The generation this status is about.' }),
     ),
@@ -135,6 +149,6 @@ export const Host = defineCoppiceKind({
     { name: 'Accelerator', type: 'string', jsonPath: '.status.driver.accelerator', priority: 1 },
   ],
   nameRule: 'label',
-  rules: { guards: [hostFacts, hostInUse] },
+  rules: { guards: [hostFacts, hostLease, hostInUse] },
 });
 export type Host = ObjectOf<typeof spec, typeof status>;

@@ -111,6 +111,13 @@ export class EtcdServer implements AsyncDisposable {
     this.#child?.kill('SIGCONT');
   }
 
+  /** Starts again on the same port with nothing in it. */
+  async wipe(): Promise<void> {
+    await this.kill();
+    await rm(join(this.#folder, 'data'), { recursive: true, force: true });
+    await this.start();
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     await this.kill();
     await rm(this.#folder, { recursive: true, force: true });
