@@ -1,15 +1,23 @@
-/** The API server alone in a process, over the store and keys in a folder. Prints one line of JSON when it listens; ends with its stdin. */
+/**
+ * The API server alone in a process, over the keys in a folder and the store there, or in etcd when an endpoint and a root are given. Prints one line
+ * of JSON when it listens, and one for each line it reads: how it is (`stats`), or that delays are counted anew (`reset`). Ends with its stdin.
+ */
 import { join } from 'node:path';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { createInterface } from 'node:readline';
 import { listen } from '../apiserver/listen.ts';
 import { openPki } from '../apiserver/pki/pki-files.ts';
 import { startApiServer } from '../apiserver/server.ts';
 import { SqliteStore } from '../apiserver/store/sqlite/store.ts';
+import type { Store } from '../apiserver/store/store.ts';
 import { silentLogger } from '../resources/ambient/log.ts';
 import { systemClock as clock } from '../resources/ambient/system-clock.ts';
 import { systemIds as ids } from '../resources/ambient/system-ids.ts';
 
-const [folder = ''] = process.argv.slice(2);
-await using store = await SqliteStore.open({ path: join(folder, 'state.db'), ids });
+const [folder = '', endpoint, root = ''] = process.argv.slice(2);
+await using store: Store = await (endpoint === undefined
+  ? SqliteStore.open({ path: join(folder, 'state.db'), ids })
+  : (await import('../apiserver/store/etcd/store.ts')).openEtcdStore({ endpoints: [endpoint], root, clock, ids }));
 const pki = await openPki(join(folder, 'pki'), ['127.0.0.1'], clock, ids);
 const { token, hash } = pki.operator(undefined);
 await using server = await startApiServer({
@@ -32,5 +40,16 @@ await using listener = await listen({
   upgrade: server.upgrade,
   clock,
 });
-process.stdout.write(`${JSON.stringify({ port: listener.port, token, ca: pki.caCert })}\n`);
-for await (const _ of process.stdin);
+const delays = monitorEventLoopDelay({ resolution: 1 });
+delays.enable();
+const say = (value: object) => process.stdout.write(`${JSON.stringify(value)}\n`);
+say({ port: listener.port, token, ca: pki.caCert });
+for await (const line of createInterface({ input: process.stdin })) {
+  if (line === 'reset') delays.reset();
+  const { user, system } = process.cpuUsage();
+  say({
+    rssBytes: process.memoryUsage.rss(),
+    loopDelayP99Ms: delays.percentile(99) / 1e6,
+    cpuMs: (user + system) / 1e3,
+  });
+}

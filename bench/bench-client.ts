@@ -1,14 +1,14 @@
 import { once } from 'node:events';
 import { Agent, type RequestOptions, request } from 'node:https';
 import { connect, type TLSSocket } from 'node:tls';
-import type { ServerProcess } from './server-process.ts';
+import type { ServerAddress } from './server-process.ts';
 
 /** One HTTPS client for ours and the control. */
 export class BenchClient implements Disposable {
-  readonly #server: ServerProcess;
+  readonly #server: ServerAddress;
   readonly #agent: Agent;
 
-  constructor(server: ServerProcess, sockets: number) {
+  constructor(server: ServerAddress, sockets: number) {
     this.#server = server;
     this.#agent = new Agent({ keepAlive: true, maxSockets: sockets });
   }
@@ -26,7 +26,7 @@ export class BenchClient implements Disposable {
   }
 
   /** Opens a stream on a connection of its own and tells of every line that ends. Answers what closes it. */
-  async watch(path: string, onLine: () => void): Promise<() => void> {
+  async watch(path: string, onLine: () => void, onPiece: (piece: Buffer) => void = () => {}): Promise<() => void> {
     const outgoing = request({ ...this.#options('GET', path), agent: false });
     outgoing.on('error', () => {});
     outgoing.end();
@@ -34,9 +34,30 @@ export class BenchClient implements Disposable {
     if (response.statusCode !== 200) throw new Error(`GET ${path}: ${response.statusCode}`);
     response.on('error', () => {});
     response.on('data', (piece: Buffer) => {
+      onPiece(piece);
       for (let at = piece.indexOf(NEWLINE); at >= 0; at = piece.indexOf(NEWLINE, at + 1)) onLine();
     });
     return () => outgoing.destroy();
+  }
+
+  /** The bytes of a stream up to the end of so many lines. */
+  async record(path: string, lines: number): Promise<Buffer> {
+    const pieces: Buffer[] = [];
+    let left = lines;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const onPiece = (piece: Buffer) => {
+      if (left > 0) pieces.push(piece);
+    };
+    const close = await this.watch(
+      path,
+      () => {
+        if (--left === 0) resolve();
+      },
+      onPiece,
+    );
+    await promise;
+    close();
+    return Buffer.concat(pieces);
   }
 
   /** Reads one path again and again over a bare connection: so little is done here that the server is what is measured. */

@@ -6,6 +6,7 @@ import { ApiClient } from '../apiserver/client/client.ts';
 import { HttpsTransport } from '../apiserver/client/https-transport.ts';
 import { tokenIn } from '../apiserver/pki/admin-kubeconfig.ts';
 import type { BenchWorld } from './goal.ts';
+import type { ServerAddress } from './server-process.ts';
 
 const KEPT_OUTPUT = 20_000;
 
@@ -43,8 +44,8 @@ export class CoppiceUp implements AsyncDisposable {
   }
 
   /** Where it listens, as the bench's own client wants it. */
-  server() {
-    return { port: this.port, token: this.token, ca: this.ca, [Symbol.asyncDispose]: async () => {} };
+  server(): ServerAddress {
+    return { port: this.port, token: this.token, ca: this.ca };
   }
 
   connection() {

@@ -1,3 +1,4 @@
+import { type Backend, backends } from './backend.ts';
 import { BenchClient } from './bench-client.ts';
 import { countEncodings } from './count-encodings.ts';
 import type { BenchWorld, Goal } from './goal.ts';
@@ -12,43 +13,54 @@ const PATH = `${IMAGES_PATH}/${imageName(0)}`;
 export const fanOut: Goal = {
   names: ['7', '8', 'fan-out'],
   async open(world, held) {
-    const folder = await makeServerFolder(world, 'fan-out');
-    const ours = held.use(await startServerProcess(world, 'api-server-process.ts', folder));
-    const plain = held.use(await startServerProcess(world, 'plain-server-process.ts', folder));
-    using client = new BenchClient(ours, 1);
-    const object = await client.send('POST', IMAGES_PATH, JSON.stringify(anImage(0)));
-    let write = 0;
-    const api: Server = {
-      process: ours,
-      async watchPath(from) {
-        const { metadata } = JSON.parse(String(await from.send('GET', PATH)));
-        const name = `fieldSelector=metadata.name%3D${imageName(0)}`;
-        return `${IMAGES_PATH}?watch=true&resourceVersion=${metadata.resourceVersion}&${name}`;
-      },
-      emit: (from) => from.send('PATCH', PATH, JSON.stringify({ spec: { displayName: `write ${write++}` } })),
+    const contests: Contest[] = [];
+    for (const backend of await backends(world, 'fan-out')) {
+      const [api, stub] = await serversOn(backend, world, held);
+      contests.push(contest('8', 100, 'p99', api, stub, world), contest('7', 1000, 'last', api, stub, world));
+    }
+    const encodings: Contest = {
+      goal: '8',
+      title: 'encodings of an event, 100 watchers of one media type',
+      unit: '',
+      ours: () => countEncodings(100, world),
+      must: exactly(1),
     };
-    const line = Buffer.from(`{"type":"MODIFIED","object":${String(object)}}\n`);
-    const stub: Server = {
-      process: plain,
-      watchPath: async () => '/watch',
-      emit: (from) => from.send('POST', '/emit', line),
-    };
-    return [
-      contest('8', 100, 'p99', api, stub, world),
-      contest('7', 1000, 'last', api, stub, world),
-      {
-        goal: '8',
-        title: 'encodings of an event, 100 watchers of one media type',
-        unit: '',
-        ours: () => countEncodings(100, world),
-        must: exactly(1),
-      },
-    ];
+    return [...contests, encodings];
   },
 };
 
+/** Ours on a store, and the stub that writes the same line. */
+async function serversOn({ kind, suffix, args }: Backend, world: BenchWorld, held: AsyncDisposableStack) {
+  const folder = await makeServerFolder(world, `fan-out-${kind}`);
+  const ours = held.use(await startServerProcess(world, 'api-server-process.ts', folder, args));
+  const plain = held.use(await startServerProcess(world, 'plain-server-process.ts', folder));
+  using client = new BenchClient(ours, 1);
+  const object = await client.send('POST', IMAGES_PATH, JSON.stringify(anImage(0)));
+  let write = 0;
+  const api: Server = {
+    process: ours,
+    suffix,
+    async watchPath(from) {
+      const { metadata } = JSON.parse(String(await from.send('GET', PATH)));
+      const name = `fieldSelector=metadata.name%3D${imageName(0)}`;
+      return `${IMAGES_PATH}?watch=true&resourceVersion=${metadata.resourceVersion}&${name}`;
+    },
+    emit: (from) => from.send('PATCH', PATH, JSON.stringify({ spec: { displayName: `write ${write++}` } })),
+  };
+  const line = Buffer.from(`{"type":"MODIFIED","object":${String(object)}}\n`);
+  const stub: Server = {
+    process: plain,
+    suffix,
+    watchPath: async () => '/events?watch=true',
+    emit: (from) => from.send('POST', '/emit', line),
+  };
+  return [api, stub] as const;
+}
+
 interface Server {
   readonly process: ServerProcess;
+  /** Of the titles of its contests. */
+  readonly suffix: string;
   /** A watch of what comes from now on. */
   watchPath(from: BenchClient): Promise<string>;
   emit(from: BenchClient): Promise<unknown>;
@@ -65,7 +77,7 @@ function contest(
   const take = (server: Server) => () => delay(server, watchers, which, world);
   return {
     goal,
-    title: `one write to ${which === 'last' ? `the last of ${watchers} watchers, p50` : `${watchers} watchers, p99`}`,
+    title: `one write to ${which === 'last' ? `the last of ${watchers} watchers, p50` : `${watchers} watchers, p99`}${api.suffix}`,
     unit: 'ms',
     ours: take(api),
     control: { title: 'bare stub', take: take(stub) },

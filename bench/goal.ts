@@ -1,5 +1,6 @@
 import type { Clock } from '../resources/ambient/clock.ts';
 import type { Ids } from '../resources/ambient/ids.ts';
+import type { EtcdServer } from '../test/harness/etcd-server.ts';
 import type { Contest } from './harness.ts';
 
 /** What goals are measured with. */
@@ -9,6 +10,8 @@ export interface BenchWorld {
   /** Emptied when the bench ends. */
   readonly folder: string;
   readonly packageRoot: string;
+  /** An etcd on the disk of the bench's folder, started when it is first asked for; undefined where there is none to start. */
+  readonly etcd: () => Promise<EtcdServer | undefined>;
   readonly signal: AbortSignal;
 }
 

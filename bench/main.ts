@@ -8,21 +8,41 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { systemClock } from '../resources/ambient/system-clock.ts';
 import { systemIds } from '../resources/ambient/system-ids.ts';
+import { EtcdServer, findEtcd } from '../test/harness/etcd-server.ts';
 import { cliStart } from './cli-start.ts';
 import { coldStart } from './cold-start.ts';
+import { disk } from './disk.ts';
 import { exec } from './exec.ts';
 import { fanOut } from './fan-out.ts';
 import { get } from './get.ts';
 import { type BenchWorld, type Goal, NotMeasured } from './goal.ts';
 import { guestStart } from './guest-start.ts';
 import { MIN_ROUNDS, measure, type Result } from './harness.ts';
+import { informer } from './informer.ts';
+import { kubectlGet } from './kubectl-get.ts';
 import { list } from './list.ts';
 import { put } from './put.ts';
 import { renderResults, resultRow } from './report.ts';
 import { startAgain } from './start-again.ts';
 import { storeGoal } from './store-goal.ts';
+import { underLoad } from './under-load.ts';
 
-const GOALS: readonly Goal[] = [cliStart, put, storeGoal, get, list, fanOut, coldStart, startAgain, guestStart, exec];
+const GOALS: readonly Goal[] = [
+  cliStart,
+  put,
+  storeGoal,
+  get,
+  list,
+  fanOut,
+  kubectlGet,
+  coldStart,
+  disk,
+  underLoad,
+  informer,
+  startAgain,
+  guestStart,
+  exec,
+];
 const RUNS = 3;
 
 const { values, positionals } = parseArgs({
@@ -42,11 +62,17 @@ const chosen = GOALS.filter(
 
 const ending = new AbortController();
 process.once('SIGINT', () => ending.abort(new Error('interrupted')));
+let etcd: Promise<EtcdServer> | undefined;
 const world: BenchWorld = {
   clock: systemClock,
   ids: systemIds,
   folder: join(tmpdir(), `coppice-bench-${process.pid}`),
   packageRoot: join(import.meta.dirname, '..'),
+  async etcd() {
+    if (findEtcd() === undefined) return undefined;
+    etcd ??= EtcdServer.start({ parent: world.folder });
+    return etcd;
+  },
   signal: ending.signal,
 };
 const results: Result[] = [];
@@ -63,6 +89,7 @@ try {
     await take(goal);
   }
 } finally {
+  await (await etcd)?.[Symbol.asyncDispose]();
   await rm(world.folder, { recursive: true, force: true });
 }
 const loadAfter = load();

@@ -1,6 +1,6 @@
 /**
  * The control of what the API server does over HTTPS: bytes kept in memory, no API. PUT keeps a body at its path and GET answers it;
- * GET /watch stays open, and POST /emit writes its body to all of those. Prints one line of JSON when it listens; ends with its stdin.
+ * GET with `watch=true` stays open, but for /replay, and POST /emit writes its body to all that are open. Prints one line of JSON when it listens; ends with its stdin.
  */
 import { readFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
@@ -13,8 +13,8 @@ const kept = new Map<string, Buffer>([['/readyz', Buffer.from('ok')]]);
 const watchers = new Set<ServerResponse>();
 
 const server = createServer({ cert: read('apiserver.crt'), key: read('apiserver.key') }, (request, response) => {
-  const path = request.url ?? '/';
-  if (request.method === 'GET' && path === '/watch') {
+  const [path = '/', query = ''] = (request.url ?? '/').split('?');
+  if (request.method === 'GET' && /\bwatch=true\b/.test(query) && path !== '/replay') {
     response.writeHead(200, { 'content-type': 'application/json' }).flushHeaders();
     watchers.add(response);
     response.on('close', () => watchers.delete(response));
@@ -22,7 +22,8 @@ const server = createServer({ cert: read('apiserver.crt'), key: read('apiserver.
   }
   if (request.method === 'GET') {
     const body = kept.get(path);
-    response.writeHead(body === undefined ? 404 : 200, { 'content-length': body?.length ?? 0 }).end(body);
+    const headers = { 'content-type': 'application/json', 'content-length': body?.length ?? 0 };
+    response.writeHead(body === undefined ? 404 : 200, headers).end(body);
     return;
   }
   const pieces: Buffer[] = [];

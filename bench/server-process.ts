@@ -7,11 +7,26 @@ import { openPki } from '../apiserver/pki/pki-files.ts';
 import { isObject } from '../resources/meta/object.ts';
 import type { BenchWorld } from './goal.ts';
 
-/** Where a server process listens and as whom it lets us in. */
-export interface ServerProcess extends AsyncDisposable {
+/** Where a server listens and as whom it lets us in. */
+export interface ServerAddress {
   readonly port: number;
   readonly token: string;
   readonly ca: string;
+}
+
+/** What a server process tells of itself. */
+export interface ProcessStats {
+  readonly rssBytes: number;
+  /** Of the delays of its event loop since the last `reset`. */
+  readonly loopDelayP99Ms: number;
+  /** Of both kinds, since it began. */
+  readonly cpuMs: number;
+}
+
+export interface ServerProcess extends ServerAddress, AsyncDisposable {
+  stats(): Promise<ProcessStats>;
+  /** Forgets the delays so far. */
+  reset(): Promise<void>;
 }
 
 /** Makes a folder with the keys both servers listen with. */
@@ -27,27 +42,44 @@ export async function startServerProcess(
   { packageRoot }: BenchWorld,
   program: 'api-server-process.ts' | 'plain-server-process.ts',
   folder: string,
+  args: readonly string[] = [],
 ): Promise<ServerProcess> {
   // As bin/run.js does, so that a start is measured as users have it.
   const env = { ...process.env, NODE_COMPILE_CACHE: join(packageRoot, 'node_modules/.cache/coppice/code') };
-  const child = spawn(process.execPath, [join(import.meta.dirname, program), folder], {
+  const child = spawn(process.execPath, [join(import.meta.dirname, program), folder, ...args], {
     env,
     stdio: ['pipe', 'pipe', 'inherit'],
   });
   const exited = once(child, 'exit');
-  const [line] = await Promise.race([
-    once(createInterface({ input: child.stdout }), 'line'),
-    exited.then(([code]) => Promise.reject(new Error(`${program} ended with ${code} before it listened`))),
-  ]);
-  const said: unknown = JSON.parse(String(line));
-  if (!isObject(said)) throw new Error(`${program} said ${line}`);
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  const ended = exited.then(([code]) => Promise.reject(new Error(`${program} ended with ${code}`)));
+  ended.catch(() => {});
+  const answer = async () => parsed(program, await Promise.race([lines.next(), ended]));
+  const ask = (question: string) => {
+    child.stdin.write(`${question}\n`);
+    return answer();
+  };
+  const said = await answer();
   return {
     port: Number(said.port),
     token: String(said.token),
     ca: String(said.ca),
+    async stats() {
+      const { rssBytes, loopDelayP99Ms, cpuMs } = await ask('stats');
+      return { rssBytes: Number(rssBytes), loopDelayP99Ms: Number(loopDelayP99Ms), cpuMs: Number(cpuMs) };
+    },
+    async reset() {
+      await ask('reset');
+    },
     async [Symbol.asyncDispose]() {
       child.stdin.end();
       await exited;
     },
   };
+}
+
+function parsed(program: string, { value }: IteratorResult<string>): Record<string, unknown> {
+  const said: unknown = JSON.parse(String(value));
+  if (!isObject(said)) throw new Error(`${program} said ${value}`);
+  return said;
 }

@@ -4,13 +4,17 @@ import type { Clock } from '../resources/ambient/clock.ts';
 import type { Ids } from '../resources/ambient/ids.ts';
 import type { Logger } from '../resources/ambient/log.ts';
 import { DUTIES, DUTY_NAMES, type DutyName } from './duties.ts';
-import { EventRecorder } from './runtime/events.ts';
+import { Election } from './runtime/election/election.ts';
 import { Informers } from './runtime/informers.ts';
-import { type DutyHealth, Manager } from './runtime/manager.ts';
+import type { DutyHealth } from './runtime/manager.ts';
 import type { ReflectorHealth } from './runtime/reflector.ts';
+import { Seat } from './seat.ts';
 
 /** Who the caches read as: one list and one watch a resource serve all duties of a process. */
 export const INFORMERS_IDENTITY = 'system:controller:informers';
+
+/** Who the election is held as. */
+export const ELECTION_IDENTITY = 'system:controller:election';
 
 /** Who a duty writes as. */
 export const dutyIdentity = (name: DutyName): string => `system:controller:${name}`;
@@ -25,42 +29,92 @@ export interface ControllersOptions {
   readonly log: Logger;
   /** These duties only; all when absent. */
   readonly only?: readonly DutyName[];
+  /** Which process this is, for people: host and process id. */
+  readonly where?: string;
+  /** Whether processes of other servers may lead over the same store. When not, what is led needs no heartbeat. */
+  readonly shared?: boolean;
+  /** Told when this process takes up a duty or lays one down. */
+  readonly onLead?: (led: readonly DutyName[]) => void;
 }
 
 export interface ControllersHealth {
+  /** The name of this process in the election; undefined while it has no standing. */
+  readonly member: string | undefined;
   readonly duties: Readonly<Record<string, DutyHealth>>;
   /** By resource. */
   readonly caches: Readonly<Record<string, ReflectorHealth>>;
 }
 
-/** Running duties. Disposing of it stops them and resolves when all have let go. */
+/** The duties of a process: each is at work while this process leads it. Disposing of it stops them and hands them on at once. */
 export class Controllers implements AsyncDisposable {
   readonly #informers: Informers;
-  readonly #manager: Manager;
-  readonly #recorders: EventRecorder[] = [];
+  readonly #election: Election;
+  readonly #seats: readonly Seat[];
+  readonly #onLead: (led: readonly DutyName[]) => void;
+  #told = '';
 
-  constructor({ transportFor, clock, ids, random, log, only }: ControllersOptions) {
+  constructor({ transportFor, clock, ids, random, log, only, where, shared, onLead }: ControllersOptions) {
+    const names = DUTY_NAMES.filter((name) => only === undefined || only.includes(name));
+    this.#onLead = onLead ?? (() => {});
     this.#informers = new Informers({ client: new ApiClient(transportFor(INFORMERS_IDENTITY)), clock, random });
-    const instance = `controllers-${ids.suffix(5)}`;
-    this.#manager = new Manager({ clock, random, log });
-    for (const name of DUTY_NAMES) {
-      if (only !== undefined && !only.includes(name)) continue;
-      const client = new ApiClient(transportFor(dutyIdentity(name)));
-      const dutyLog = log.child({ duty: name });
-      const events = new EventRecorder({ client, component: dutyIdentity(name), instance, clock, log: dutyLog });
-      this.#recorders.push(events);
-      this.#manager.start(DUTIES[name]({ client, informers: this.#informers, events, clock, log: dutyLog }));
-    }
+    this.#election = new Election({
+      client: new ApiClient(transportFor(ELECTION_IDENTITY)),
+      duties: names,
+      where: where ?? 'coppice',
+      lone: shared !== true,
+      clock,
+      ids,
+      random,
+      log,
+      onChange: () => this.#review(),
+    });
+    this.#seats = names.map(
+      (name) =>
+        new Seat({
+          name,
+          make: DUTIES[name],
+          transport: transportFor(dutyIdentity(name)),
+          informers: this.#informers,
+          term: () => this.#election.term(name),
+          instance: () => this.#election.member ?? 'controllers',
+          clock,
+          random,
+          log: log.child({ duty: name }),
+        }),
+    );
     this.#informers.start();
+    this.#election.start();
   }
 
   get health(): ControllersHealth {
-    return { duties: this.#manager.health, caches: this.#informers.health };
+    return {
+      member: this.#election.member,
+      duties: Object.fromEntries(this.#seats.map((seat) => [seat.name, seat.health])),
+      caches: this.#informers.health,
+    };
+  }
+
+  /** The duties this process leads at this very moment. */
+  get led(): readonly DutyName[] {
+    return this.#names().filter((name) => this.#election.term(name) !== undefined);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#manager[Symbol.asyncDispose]();
-    for (const recorder of this.#recorders) await recorder[Symbol.asyncDispose]();
+    await this.#election.stop();
+    for (const seat of this.#seats.toReversed()) await seat[Symbol.asyncDispose]();
+    await this.#election.leave();
     await this.#informers[Symbol.asyncDispose]();
+  }
+
+  #review(): void {
+    for (const seat of this.#seats) seat.review();
+    const { led } = this;
+    if (led.join() === this.#told) return;
+    this.#told = led.join();
+    this.#onLead(led);
+  }
+
+  #names(): readonly DutyName[] {
+    return DUTY_NAMES.filter((name) => this.#seats.some((seat) => seat.name === name));
   }
 }

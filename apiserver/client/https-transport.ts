@@ -21,16 +21,24 @@ export interface Connection {
 }
 
 const CONNECT_TIMEOUT_MS = 10_000;
+/** Servers give up on any request before this: what has no answer by then goes to nobody. */
+const ANSWER_TIMEOUT_MS = 75_000;
+
+/** A peer that is gone without a word is found out this long after it was last heard of, and some ten probes more. */
+const PROBE_AFTER_MS = 5_000;
 
 /** HTTPS to one server over kept connections. Whoever makes it disposes it, which ends what is still open. */
 export class HttpsTransport implements AsyncDisposable {
   readonly #connection: Connection;
-  readonly #agent = new Agent({ keepAlive: true, maxFreeSockets: 4 });
+  readonly #connectTimeoutMs: number;
+  readonly #agent = new Agent({ keepAlive: true, maxFreeSockets: 4, keepAliveInitialDelay: PROBE_AFTER_MS });
 
-  constructor(connection: Connection) {
+  /** What `connection` holds is read anew for every request, so that it may change. */
+  constructor(connection: Connection, options: { readonly connectTimeoutMs?: number } = {}) {
     if (!connection.server.startsWith('https://'))
       throw new Error(`the server address ${connection.server} is not https://, and credentials go over TLS only`);
     this.#connection = connection;
+    this.#connectTimeoutMs = options.connectTimeoutMs ?? CONNECT_TIMEOUT_MS;
   }
 
   readonly send: Transport = async (request) => {
@@ -55,7 +63,7 @@ export class HttpsTransport implements AsyncDisposable {
       ...tlsOptions(this.#connection),
       method: request.method,
       agent: this.#agent,
-      timeout: CONNECT_TIMEOUT_MS,
+      timeout: this.#connectTimeoutMs,
       headers: {
         ...request.headers,
         ...(authorization === undefined ? {} : { authorization }),
@@ -63,18 +71,27 @@ export class HttpsTransport implements AsyncDisposable {
       },
       ...(request.signal === undefined ? {} : { signal: request.signal }),
     });
+    // Before the handshake is done nothing of the request goes out.
+    let sent = false;
+    const connected = () => {
+      sent = true;
+      outgoing.setTimeout(ANSWER_TIMEOUT_MS);
+    };
     outgoing.on('socket', (socket) => {
-      // Only connecting is timed: a watch may be quiet for as long as it likes.
-      if (!socket.connecting) outgoing.setTimeout(0);
-      else socket.once('secureConnect', () => outgoing.setTimeout(0));
+      if (!socket.connecting) connected();
+      else socket.once('secureConnect', connected);
     });
     outgoing.on('timeout', () => outgoing.destroy(Object.assign(new Error('no answer'), { code: 'ETIMEDOUT' })));
-    outgoing.on('response', (response) => resolve(responseOf(response, server, request.signal)));
+    outgoing.on('response', (response) => {
+      // A watch may be quiet for as long as it likes once it is answered.
+      outgoing.setTimeout(0);
+      resolve(responseOf(response, server, request.signal));
+    });
     outgoing.on('error', (error: NodeJS.ErrnoException) => {
       if (request.signal?.aborted) reject(request.signal.reason);
       else if (outgoing.reusedSocket && error.code === 'ECONNRESET')
-        reject(new StaleConnection(unreachable(server, error)));
-      else reject(unreachable(server, error));
+        reject(new StaleConnection(unreachable(server, error, sent)));
+      else reject(unreachable(server, error, sent));
     });
     outgoing.end(request.body);
     return promise;
@@ -106,10 +123,11 @@ export function urlOf(server: string, path: string): URL {
   return new URL(server.replace(/\/+$/, '') + path);
 }
 
-/** What a failed connection means, in one sentence. */
-export function unreachable(server: string, error: NodeJS.ErrnoException): UnreachableError {
+/** What a failed connection means, in one sentence. `sent`: whether a request may have gone out on it. */
+export function unreachable(server: string, error: NodeJS.ErrnoException, sent = true): UnreachableError {
   const code = error.code ?? '';
-  const say = (reason: UnreachableReason, text: string) => new UnreachableError(reason, server, text, error);
+  const say = (reason: UnreachableReason, text: string) =>
+    new UnreachableError(reason, server, text, { cause: error, sent });
   if (code === 'ECONNREFUSED') return say('refused', `nothing listens at ${server}`);
   if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') return say('unknown-host', `the host of ${server} has no address`);
   if (code === 'ETIMEDOUT' || code === 'EHOSTUNREACH' || code === 'ENETUNREACH')

@@ -1,4 +1,4 @@
-import type { Batch, Entry, RangeResult, StoreError, StoreSize } from './store.ts';
+import type { Batch, Entry, RangeResult, StoreError, StoreOrigin, StoreSize } from './store.ts';
 
 /**
  * What a durable log must do under `LogStore`, which alone decides revisions, compares, groups and watches. An engine is naive:
@@ -26,6 +26,7 @@ export interface Engine {
 /** What the log held when it was opened. */
 export interface Opened {
   readonly uid: string;
+  readonly origin?: StoreOrigin | undefined;
   readonly revision: number;
   readonly compacted: number;
   readonly live: Iterable<readonly [key: string, version: Version]>;

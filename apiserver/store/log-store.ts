@@ -10,6 +10,7 @@ import {
   type Store,
   StoreError,
   type StoreEvent,
+  type StoreOrigin,
   type StoreSize,
   type TxnRequest,
   type TxnResult,
@@ -50,6 +51,7 @@ interface Pending {
  */
 export class LogStore implements Store {
   readonly uid: string;
+  readonly origin?: StoreOrigin;
   readonly lost: Promise<StoreError>;
   readonly #engine: Engine;
   readonly #beforeCommit: BeforeCommit | undefined;
@@ -68,6 +70,7 @@ export class LogStore implements Store {
   protected constructor(engine: Engine, options: LogStoreOptions) {
     const { promise, resolve } = Promise.withResolvers<StoreError>();
     this.uid = engine.opened.uid;
+    if (engine.opened.origin !== undefined) this.origin = engine.opened.origin;
     this.lost = promise;
     this.#lose = resolve;
     this.#engine = engine;

@@ -22,6 +22,8 @@
 export interface Store extends AsyncDisposable {
   /** Identity of the data, made at first start and kept in it. */
   readonly uid: string;
+  /** Of a store that a backup was restored into: what the backup is of. */
+  readonly origin?: StoreOrigin;
   /** The last durable revision; 0 for a store never written. */
   revision(): number;
   /** The oldest revision from which ranges and watches can still be answered. */
@@ -74,6 +76,29 @@ export interface StoreSize {
   readonly diskBytes?: number;
   /** Whether writes are refused for want of space, where the data says so itself. */
   readonly refusing?: boolean;
+}
+
+/** How a store begins that takes over from another. */
+export interface StoreBirth {
+  readonly uid: string;
+  /** Its revisions begin above this one, and history up to it is compacted away. */
+  readonly revision: number;
+  readonly origin?: StoreOrigin;
+}
+
+/** The store that a backup is of. */
+export interface StoreOrigin {
+  readonly uid: string;
+  readonly revision: number;
+  /** When the backup was taken, in RFC 3339. */
+  readonly takenAt: string;
+}
+
+/** A store being filled. Nobody else can open it, neither now nor after this process was killed, until it is finished. Disposing it closes it, finished or not. */
+export interface UnfinishedStore extends AsyncDisposable {
+  readonly store: Store;
+  /** Closes the store: from here on it is one like any other, with all history before compacted away. */
+  finish(): Promise<void>;
 }
 
 export interface Entry {

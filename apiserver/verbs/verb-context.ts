@@ -2,10 +2,12 @@ import type { Clock } from '../../resources/ambient/clock.ts';
 import type { Ids } from '../../resources/ambient/ids.ts';
 import type { Logger } from '../../resources/ambient/log.ts';
 import { type KubeObject, objectKey } from '../../resources/meta/object.ts';
+import type { Term } from '../../resources/meta/term-header.ts';
 import type { Ask } from '../auth/authorize.ts';
 import type { Identity } from '../auth/identity.ts';
 import type { ListSnapshots } from '../cache/snapshots.ts';
 import type { WatchCache } from '../cache/watch-cache.ts';
+import type { Eventual } from '../eventual.ts';
 import type { FenceRefresh } from '../registry/fence-refresh.ts';
 import type { KeyQueue } from '../registry/key-queue.ts';
 import type { Registry, ServedKind } from '../registry/registry.ts';
@@ -32,6 +34,8 @@ export interface ServerParts {
   /** A number in [0, 1), for jitter. */
   readonly random: () => number;
   readonly log: Logger;
+  /** Of one request: its writes happen only while this lasts. */
+  readonly term?: Term;
 }
 
 /** One request to a verb, already authorized. */
@@ -45,7 +49,7 @@ export interface VerbContext {
   readonly representation: Representation;
 }
 
-export type VerbHandler = (context: VerbContext) => Promise<ServerResponse>;
+export type VerbHandler = (context: VerbContext) => Eventual<ServerResponse>;
 
 /** The name in the URL; only called on routes that have one. */
 export function nameOf({ target }: VerbContext): string {

@@ -38,7 +38,7 @@ export async function watch(context: VerbContext): Promise<ServerResponse> {
   const initial = initialOf(query);
   const timeoutMs = timeoutOf(query, parts.random);
   const version = resourceVersionOption(query.get('resourceVersion'));
-  await reach(parts, version, request.signal);
+  await reach(parts, version, request);
   const encoder = new EventEncoder(served.kind, context.representation, includeObjectOption(query), () =>
     parts.clock.now(),
   );

@@ -2,13 +2,20 @@ import { accessSync, constants, mkdirSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { Failure } from '../failure.ts';
 
+/** The file in a home that processes of controllers speak to its server by. */
+export const CONTROLLERS_KUBECONFIG = 'controllers.kubeconfig';
+
 /** Where an installation keeps its things. */
 export interface Home {
   readonly path: string;
   readonly store: string;
   readonly pki: string;
   readonly kubeconfig: string;
+  /** What processes of controllers speak to the server by. */
+  readonly controllersKubeconfig: string;
   readonly lock: string;
+  /** What this home's server is called. */
+  readonly serverName: string;
   readonly log: string;
   readonly images: string;
   readonly cache: string;
@@ -30,7 +37,9 @@ export function openHome(path: string): Home {
     store: join(path, 'state.db'),
     pki: join(path, 'pki'),
     kubeconfig: join(path, 'kubeconfig'),
+    controllersKubeconfig: join(path, CONTROLLERS_KUBECONFIG),
     lock: join(path, 'up.pid'),
+    serverName: join(path, 'server.json'),
     log: join(path, 'log', 'coppice.log'),
     images: join(path, 'images'),
     cache: join(path, 'cache'),

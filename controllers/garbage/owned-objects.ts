@@ -4,7 +4,7 @@ import { resourceId } from '../../resources/meta/resource-id.ts';
 import type { CacheView, Change, IndexView } from '../runtime/cache.ts';
 import type { ServedResource } from '../runtime/discovery.ts';
 import type { Enqueue, Watch } from '../runtime/duty.ts';
-import type { Informers } from '../runtime/informers.ts';
+import type { Caches } from '../runtime/informers.ts';
 
 interface Followed {
   readonly ref: ResourceRef;
@@ -21,7 +21,7 @@ export interface Found {
 
 /** Every resource the server has, followed for who owns whom. Holds only identities of objects that nobody else reads whole. */
 export class OwnedObjects {
-  readonly #informers: Informers;
+  readonly #informers: Caches;
   readonly #followed = new Map<string, Followed>();
   #enqueue: Enqueue = () => {};
   /** Wakes for objects that have owners, and for those whose owner went. */
@@ -36,7 +36,7 @@ export class OwnedObjects {
     whenSynced: async () => {},
   };
 
-  constructor(informers: Informers) {
+  constructor(informers: Caches) {
     this.#informers = informers;
   }
 
@@ -47,9 +47,10 @@ export class OwnedObjects {
         .filter(({ verbs }) => ['list', 'watch', 'delete'].every((verb) => verbs.includes(verb)))
         .map((ref) => [resourceId(ref), ref]),
     );
-    for (const [id, { ref, unsubscribe }] of this.#followed) {
+    for (const [id, { ref, byOwner, unsubscribe }] of this.#followed) {
       if (wanted.has(id)) continue;
       unsubscribe();
+      byOwner[Symbol.dispose]();
       this.#followed.delete(id);
       await this.#informers.drop(ref);
     }

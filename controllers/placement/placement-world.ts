@@ -8,7 +8,7 @@ import { VM } from '../../resources/kinds/vm.ts';
 import { type KubeObject, objectKey } from '../../resources/meta/object.ts';
 import type { CacheView, Change } from '../runtime/cache.ts';
 import { follow, type Watch } from '../runtime/duty.ts';
-import type { Informers } from '../runtime/informers.ts';
+import type { Caches } from '../runtime/informers.ts';
 
 /** A binding that was sent and not answered counts until it is; no revision the cache shows ends it. */
 const UNANSWERED = Number.MAX_SAFE_INTEGER;
@@ -20,7 +20,7 @@ export class PlacementWorld {
   readonly watches: readonly Watch[];
   readonly #vms: CacheView<VM>;
 
-  constructor(informers: Informers) {
+  constructor(informers: Caches) {
     this.#vms = informers.of(VM);
     this.watches = [
       follow(informers.of(Policy), (change) => this.#take(POLICIES, change)),

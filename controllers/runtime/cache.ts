@@ -8,8 +8,8 @@ export interface Change<T extends KubeObject> {
   readonly after: T | undefined;
 }
 
-/** Objects by a derived value, kept up with the cache. */
-export interface IndexView<T extends KubeObject> {
+/** Objects by a derived value, kept up with the cache until it is disposed of. */
+export interface IndexView<T extends KubeObject> extends Disposable {
   get(value: string): readonly T[];
   count(value: string): number;
 }
@@ -24,7 +24,7 @@ export interface CacheView<T extends KubeObject> {
   readonly size: number;
   get(key: string): T | undefined;
   list(): Iterable<T>;
-  /** Objects by what `valuesOf` says of them. Lives as long as the cache. */
+  /** Objects by what `valuesOf` says of them. */
   index(valuesOf: (object: T) => readonly string[]): IndexView<T>;
   /** Calls `listener` for each change from now on, until the returned function is called. It must not throw. */
   subscribe(listener: (change: Change<T>) => void): () => void;
@@ -35,7 +35,7 @@ export interface CacheView<T extends KubeObject> {
 /** The writing side; a reflector holds it, and nobody else. */
 export class Cache<T extends KubeObject> implements CacheView<T> {
   #objects = new Map<string, T>();
-  readonly #indexes: Index<T>[] = [];
+  readonly #indexes = new Set<Index<T>>();
   readonly #listeners = new Set<(change: Change<T>) => void>();
   readonly #firstList = Promise.withResolvers<void>();
   #synced = false;
@@ -57,9 +57,9 @@ export class Cache<T extends KubeObject> implements CacheView<T> {
   }
 
   index(valuesOf: (object: T) => readonly string[]): IndexView<T> {
-    const index = new Index<T>(valuesOf);
+    const index: Index<T> = new Index<T>(valuesOf, () => this.#indexes.delete(index));
     for (const [key, after] of this.#objects) index.move({ key, before: undefined, after });
-    this.#indexes.push(index);
+    this.#indexes.add(index);
     return index;
   }
 
@@ -125,10 +125,17 @@ export class Cache<T extends KubeObject> implements CacheView<T> {
 
 class Index<T extends KubeObject> implements IndexView<T> {
   readonly #valuesOf: (object: T) => readonly string[];
+  readonly #leave: () => void;
   readonly #rows = new Map<string, Map<string, T>>();
 
-  constructor(valuesOf: (object: T) => readonly string[]) {
+  constructor(valuesOf: (object: T) => readonly string[], leave: () => void) {
     this.#valuesOf = valuesOf;
+    this.#leave = leave;
+  }
+
+  [Symbol.dispose](): void {
+    this.#leave();
+    this.#rows.clear();
   }
 
   get(value: string): readonly T[] {

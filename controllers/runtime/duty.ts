@@ -4,7 +4,7 @@ import type { Logger } from '../../resources/ambient/log.ts';
 import { type KubeObject, objectKey } from '../../resources/meta/object.ts';
 import type { CacheView, Change } from './cache.ts';
 import type { EventRecorder } from './events.ts';
-import type { Informers } from './informers.ts';
+import type { Caches } from './informers.ts';
 
 /** What came of looking at a key. Nothing: done until something changes. A throw means: again, with backoff, and somebody should know. */
 export interface Outcome {
@@ -39,7 +39,7 @@ export interface Duty {
 export interface DutyParts {
   /** Writes as this duty. */
   readonly client: ApiClient;
-  readonly informers: Informers;
+  readonly informers: Caches;
   readonly events: EventRecorder;
   readonly clock: Clock;
   readonly log: Logger;

@@ -25,8 +25,21 @@ interface Informer {
   running?: Promise<void>;
 }
 
+/** Where a duty gets its caches. */
+export interface Caches {
+  /** The cache of a built-in kind's objects in all namespaces. */
+  of<T extends KubeObject>(kind: Kind<T>): CacheView<T>;
+  /**
+   * The cache of a resource known only by name. Only what `keep` answers is held, unless somebody reads the resource whole already.
+   * Made once: a second call answers the same cache.
+   */
+  trimmed(ref: ResourceRef, keep: (object: KubeObject) => KubeObject): CacheView<KubeObject>;
+  /** Forgets a trimmed resource that is no longer served. */
+  drop(ref: ResourceRef): Promise<void>;
+}
+
 /** One cache a resource, shared by all who read it; each is kept by a reflector of its own. */
-export class Informers implements AsyncDisposable {
+export class Informers implements Caches, AsyncDisposable {
   readonly #options: InformersOptions;
   readonly #informers = new Map<string, Informer>();
   #started = false;
@@ -35,7 +48,6 @@ export class Informers implements AsyncDisposable {
     this.#options = options;
   }
 
-  /** The cache of a built-in kind's objects in all namespaces. */
   of<T extends KubeObject>(kind: Kind<T>): CacheView<T> {
     const informer = this.#informer<T>(kind, undefined);
     if (informer.trimmed)
@@ -43,15 +55,10 @@ export class Informers implements AsyncDisposable {
     return informer.cache as CacheView<T>;
   }
 
-  /**
-   * The cache of a resource known only by name. Only what `keep` answers is held, unless somebody reads the resource whole already.
-   * Made once: a second call answers the same cache.
-   */
   trimmed(ref: ResourceRef, keep: (object: KubeObject) => KubeObject): CacheView<KubeObject> {
     return this.#informer<KubeObject>(ref, keep).cache;
   }
 
-  /** Forgets a trimmed resource that is no longer served. */
   async drop(ref: ResourceRef): Promise<void> {
     const informer = this.#informers.get(resourceId(ref));
     if (informer?.trimmed !== true) return;

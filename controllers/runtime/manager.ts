@@ -14,7 +14,7 @@ export interface ManagerOptions {
 }
 
 export interface DutyHealth {
-  readonly state: 'waiting for caches' | 'running' | 'stopped';
+  readonly state: 'standing by' | 'waiting for caches' | 'running' | 'stopped';
   /** Keys that wait to be looked at. */
   readonly waiting: number;
   readonly lastError?: { readonly key: string; readonly message: string; readonly atMs: number };

@@ -110,8 +110,8 @@ function impossible(state: ReflectorState, happening: Happening): never {
 const FIRST_WAIT_MS = 200;
 const LONGEST_WAIT_MS = 30_000;
 
-/** How long to wait after so many failures in a row: doubling from 0.2 s to 30 s, less up to half of it by chance. `random` is in [0, 1). */
-export function waitMs(failures: number, random: number): number {
-  const full = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** Math.max(0, failures - 1));
+/** How long to wait after so many failures in a row: doubling from 0.2 s to the longest, less up to half of it by chance. `random` is in [0, 1). */
+export function waitMs(failures: number, random: number, longestMs = LONGEST_WAIT_MS): number {
+  const full = Math.min(longestMs, FIRST_WAIT_MS * 2 ** Math.max(0, failures - 1));
   return full * (1 - random / 2);
 }

@@ -33,6 +33,8 @@ export interface ReflectorOptions<T extends KubeObject> {
   readonly clock: Clock;
   /** A number in [0, 1). */
   readonly random: () => number;
+  /** The longest wait after failures, in milliseconds; 30 s when absent. */
+  readonly longestWaitMs?: number;
 }
 
 export interface ReflectorHealth {
@@ -89,8 +91,8 @@ export class Reflector<T extends KubeObject> {
     try {
       if (state.at === 'listing') return await this.#list(state, signal);
       if (state.at === 'watching') return await this.#watch(state, signal);
-      const { clock, random } = this.#options;
-      await clock.sleep(waitMs(state.next.failures, random()), signal);
+      const { clock, random, longestWaitMs } = this.#options;
+      await clock.sleep(waitMs(state.next.failures, random(), longestWaitMs), signal);
       return { what: 'waited' };
     } catch (error) {
       if (signal.aborted) return { what: 'stopped' };

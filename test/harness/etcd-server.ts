@@ -34,6 +34,8 @@ export function needEtcd(context: Mocha.Context): void {
 }
 
 export interface EtcdServerOptions {
+  /** Where its folder is made; in memory when absent, where there is room. */
+  readonly parent?: string;
   /** Bytes the database may have before etcd takes no more writes. */
   readonly quotaBytes?: number;
   /** Files in PEM; `clientCa` asks clients for certificates too. */
@@ -54,7 +56,10 @@ export class EtcdServer implements AsyncDisposable {
 
   /** Resolves when it takes calls. */
   static async start(options: EtcdServerOptions = {}): Promise<EtcdServer> {
-    const server = new EtcdServer(await mkdtemp(join(await diskFolder(), 'coppice-etcd-')), options);
+    const server = new EtcdServer(
+      await mkdtemp(join(options.parent ?? (await diskFolder()), 'coppice-etcd-')),
+      options,
+    );
     for (let attempt = 1; ; attempt++) {
       server.#port = await freePort();
       try {
@@ -106,6 +111,13 @@ export class EtcdServer implements AsyncDisposable {
     this.#child?.kill('SIGCONT');
   }
 
+  /** Starts again on the same port with nothing in it. */
+  async wipe(): Promise<void> {
+    await this.kill();
+    await rm(join(this.#folder, 'data'), { recursive: true, force: true });
+    await this.start();
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     await this.kill();
     await rm(this.#folder, { recursive: true, force: true });
@@ -151,13 +163,15 @@ export async function diskFolder(): Promise<string> {
   return bavail * bsize > MEMORY_DISK_FREE_BYTES ? MEMORY_DISK : tmpdir();
 }
 
-function killOf(child: ChildProcess): () => void {
+/** Kills a process, for when this one ends first. */
+export function killOf(child: ChildProcess): () => void {
   const kill = () => child.kill('SIGKILL');
   child.once('exit', () => process.removeListener('exit', kill));
   return kill;
 }
 
-function ready(child: ChildProcess): Promise<void> {
+/** Resolves when an etcd says that it takes calls; rejects with what it said when it does not within a while, or ends. */
+export function ready(child: ChildProcess): Promise<void> {
   return new Promise((resolve, reject) => {
     let said = '';
     const timer = setTimeout(() => fail('does not start'), START_MS);
@@ -175,7 +189,8 @@ function ready(child: ChildProcess): Promise<void> {
   });
 }
 
-function freePort(): Promise<number> {
+/** A port that nobody listens on just now. */
+export function freePort(): Promise<number> {
   return new Promise((resolve, reject) => {
     const server = createServer();
     server.once('error', reject);

@@ -75,9 +75,11 @@ export class Fleet implements AsyncDisposable {
     return this.test.client.resource<T>(kind, namespace);
   }
 
+  /** Without the Leases of the controllers' election. */
   all<T extends KubeObject>(kind: Kind<T>): readonly T[] {
     const cache = this.test.server.parts.cache.resource(resourceId(kind));
-    return [...cache.sorted()].map((stored) => stored.object as T);
+    const objects = [...cache.sorted()].map((stored) => stored.object as T);
+    return objects.filter(({ metadata }) => metadata.labels?.['coppice.dev/election'] === undefined);
   }
 
   find<T extends KubeObject>(kind: Kind<T>, name: string, namespace?: string): T | undefined {

@@ -22,6 +22,7 @@ describe('coppice up, killed and started again over a running guest', () => {
       ids: systemIds,
       folder,
       packageRoot: join(import.meta.dirname, '../..'),
+      etcd: async () => undefined,
       signal: AbortSignal.timeout(120_000 + CYCLES * 30_000),
     };
     await using held = new AsyncDisposableStack();

@@ -10,6 +10,7 @@ import {
   type StagedTxn,
   type Store,
   StoreError,
+  type StoreOrigin,
   type StoreSize,
   type TxnRequest,
   type TxnResult,
@@ -39,18 +40,28 @@ export interface EtcdStoreOptions extends ConnectionOptions {
   readonly log?: Logger;
 }
 
-const DEFAULT_ROOT = 'coppice';
+export const DEFAULT_ROOT = 'coppice';
 const DEFAULT_WATCH_BUFFER_BYTES = 8 * 1024 * 1024;
+/** How long a question waits for the one before it. */
+const QUESTION_PATIENCE_MS = 20;
 /** As it is in what a member says is wrong. */
 const NO_SPACE_ALARM = 'alarm:NOSPACE';
 const DEFAULT_QUOTA_BYTES = 2 * 1024 ** 3;
 
 /** Opens the store in etcd, and makes it where there is none yet. StoreError `Unavailable` when etcd does not answer within ten seconds, `Unreadable` when what is there is newer or not ours. */
 export async function openEtcdStore(options: EtcdStoreOptions): Promise<EtcdStore> {
+  return openEtcdStoreAs(options, (connection, layout) => openIdentity(connection, layout, options.ids));
+}
+
+/** Opens the store whose identity `identify` gives. */
+export async function openEtcdStoreAs(
+  options: EtcdStoreOptions,
+  identify: (connection: EtcdConnection, layout: Layout) => Promise<Identity>,
+): Promise<EtcdStore> {
   const connection = new EtcdConnection(options);
   try {
     const layout = new Layout(options.root ?? DEFAULT_ROOT);
-    const identity = await openIdentity(connection, layout, options.ids);
+    const identity = await identify(connection, layout);
     const compacted = await findCompacted(connection, layout, identity);
     return new EtcdStore({ connection, layout, ...identity }, compacted, options);
   } catch (error) {
@@ -85,6 +96,7 @@ export async function openEtcdStore(options: EtcdStoreOptions): Promise<EtcdStor
  */
 export class EtcdStore implements Store {
   readonly uid: string;
+  readonly origin?: StoreOrigin;
   readonly lost: Promise<StoreError>;
   readonly #source: Source;
   readonly #clock: Clock;
@@ -96,6 +108,9 @@ export class EtcdStore implements Store {
   readonly #pending = new Set<Promise<unknown>>();
   readonly #ranges = new Set<RunningRange>();
   #asked: Promise<number> | undefined;
+  /** The question under way, or that was last. */
+  #asking: Promise<unknown> = Promise.resolve();
+  readonly #floor: number;
   #compacted: number;
   #closed: StoreError | undefined;
   #disposed: Promise<void> | undefined;
@@ -104,6 +119,8 @@ export class EtcdStore implements Store {
     const { promise, resolve } = Promise.withResolvers<StoreError>();
     const { clock, log = silentLogger, watchBufferBytes = DEFAULT_WATCH_BUFFER_BYTES } = options;
     this.uid = opened.uid;
+    if (opened.origin !== undefined) this.origin = opened.origin;
+    this.#floor = opened.floor;
     this.lost = promise;
     this.#source = opened;
     this.#clock = clock;
@@ -204,7 +221,7 @@ export class EtcdStore implements Store {
     this.#raise(revision);
     const earlier = [...this.#ranges].filter((range) => range.revision < revision).map(({ done }) => done);
     await untilAborted(Promise.all(earlier), signal);
-    for (const step of compactionSteps(from, revision)) {
+    for (const step of compactionSteps(Math.max(from, this.#floor), Math.max(revision, this.#floor))) {
       const request = { revision: this.#source.revisions.theirs(step), physical: true };
       const compacting = this.#source.connection.read((kv, options) => kv.compact(request, options), signal);
       await this.#reading(compacting.catch(unlessCompacted));
@@ -306,13 +323,25 @@ export class EtcdStore implements Store {
     }
   }
 
-  /** The question that begins next: one under way may be older than what its asker knows. Askers at once share it. */
+  /**
+   * The question that begins next: one under way may be older than what its asker knows. It begins when that one ends, so that all who ask
+   * meanwhile share one, or soon, should that one take its time.
+   */
   #shared(): Promise<number> {
-    this.#asked ??= Promise.resolve().then(() => {
+    this.#asked ??= this.#turn().then(() => {
       this.#asked = undefined;
-      return this.#ask();
+      const answer = this.#ask();
+      this.#asking = answer.catch(() => {});
+      return answer;
     });
     return this.#asked;
+  }
+
+  async #turn(): Promise<void> {
+    const patience = Promise.withResolvers<void>();
+    const stop = this.#clock.after(QUESTION_PATIENCE_MS, patience.resolve);
+    await Promise.race([this.#asking, patience.promise]);
+    stop();
   }
 
   async #ask(): Promise<number> {

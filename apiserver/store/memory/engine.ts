@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { CommitFault, Engine, EngineRange, LogRow, Opened } from '../engine.ts';
 import { toEvent } from '../log-store.ts';
-import { type Batch, type Entry, type RangeResult, StoreError, type StoreSize } from '../store.ts';
+import { type Batch, type Entry, type RangeResult, type StoreBirth, StoreError, type StoreSize } from '../store.ts';
 
 const HISTORY_PAGE = 256;
 
@@ -15,11 +15,11 @@ export class MemoryEngine implements Engine {
   /** The rows of each key, oldest first. */
   readonly #rows = new Map<string, LogRow[]>();
 
-  constructor(uid: string) {
+  constructor({ uid, revision, origin }: StoreBirth) {
     const { promise, resolve } = Promise.withResolvers<StoreError>();
     this.died = promise;
     this.#die = resolve;
-    this.opened = { uid, revision: 0, compacted: 0, live: [] };
+    this.opened = { uid, origin, revision, compacted: revision, live: [] };
   }
 
   async commit(rows: readonly LogRow[], fault: CommitFault | undefined): Promise<void> {

@@ -1,5 +1,5 @@
 import type { CommitFault, EngineRange } from '../engine.ts';
-import type { StoreErrorReason } from '../store.ts';
+import type { StoreBirth, StoreErrorReason, StoreOrigin } from '../store.ts';
 
 /** What the store's thread asks the worker. Each but `cancel` is answered under its id. */
 export type Request =
@@ -29,6 +29,7 @@ export interface ErrorReply {
 
 export interface OpenedReply {
   readonly uid: string;
+  readonly origin: StoreOrigin | undefined;
   readonly revision: number;
   readonly compacted: number;
   readonly keys: readonly string[];
@@ -38,8 +39,8 @@ export interface OpenedReply {
 
 export interface WorkerOptions {
   readonly path: string;
-  /** The identity of a new store. */
-  readonly uid: string;
+  /** How a new store begins. */
+  readonly birth: StoreBirth;
 }
 
 /** Rows as they cross threads: columns, and all values in one buffer that is moved, not copied. */

@@ -1,7 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite';
 import type { CommitFault, EngineRange, LogRow } from '../engine.ts';
 import { compactedError } from '../log-store.ts';
-import type { StoreError } from '../store.ts';
+import type { StoreError, StoreOrigin } from '../store.ts';
 import { integer, text } from './columns.ts';
 import { committer } from './commit.ts';
 import { Compaction } from './compaction.ts';
@@ -182,12 +182,19 @@ export class Session {
     this.#post({ kind: 'failed', id, error: { reason, message } }, []);
   }
 
+  #origin(): StoreOrigin | undefined {
+    const known = this.#database.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'origin'").get();
+    const row = known && this.#database.prepare('SELECT uid, revision, taken_at FROM origin').get();
+    return row && { uid: text(row.uid), revision: integer(row.revision), takenAt: text(row.taken_at) };
+  }
+
   #opened(): OpenedReply {
     const meta = this.#database.prepare('SELECT uid FROM meta').get();
     const newest = this.#database.prepare('SELECT max(id) >> 7 AS rev FROM log').get();
     const live = this.#database.prepare('SELECT key, rev, created FROM cur WHERE created > 0').all();
     return {
       uid: text(meta?.uid),
+      origin: this.#origin(),
       // Compaction may have deleted the newest row, but only at the compacted revision itself.
       revision: Math.max(newest?.rev === null ? 0 : integer(newest?.rev), this.#compaction.compacted),
       compacted: this.#compaction.compacted,

@@ -1,0 +1,41 @@
+import type { Clock } from '../resources/ambient/clock.ts';
+
+export interface OpenLoad {
+  readonly perSecond: number;
+  readonly seconds: number;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+}
+
+const TICK_MS = 5;
+
+/**
+ * Sends requests at a steady rate whatever becomes of those before, as many users do: how long each took is counted from when it was due, so that a
+ * server that stops for a moment is not measured by one request alone. Answers the times in ms, by what `run` called them.
+ */
+export async function openLoop(
+  { perSecond, seconds, clock, signal }: OpenLoad,
+  run: (i: number) => { readonly kind: string; readonly done: Promise<unknown> },
+): Promise<ReadonlyMap<string, readonly number[]>> {
+  const times = new Map<string, number[]>();
+  const running: Promise<void>[] = [];
+  const began = clock.monotonic();
+  const total = perSecond * seconds;
+  for (let sent = 0; sent < total; ) {
+    const due = Math.min(total, ((clock.monotonic() - began) * perSecond) / 1000);
+    for (; sent < due; sent++) {
+      const dueMs = began + (sent * 1000) / perSecond;
+      const { kind, done } = run(sent);
+      running.push(
+        done.then(() => {
+          const taken = times.get(kind) ?? [];
+          taken.push(clock.monotonic() - dueMs);
+          times.set(kind, taken);
+        }),
+      );
+    }
+    if (sent < total) await clock.sleep(TICK_MS, signal);
+  }
+  await Promise.all(running);
+  return times;
+}

@@ -1,0 +1,15 @@
+import { OPERATOR } from '../../apiserver/auth/identity.ts';
+import { ApiClient } from '../../apiserver/client/client.ts';
+import type { ApiServer } from '../../apiserver/server.ts';
+import { ELECTION_NAMESPACE, LONE_MEMBER } from '../../controllers/runtime/election/lease-records.ts';
+import { orGone } from '../../controllers/runtime/write.ts';
+import { CoordinationLease } from '../../resources/kinds/coordination-lease.ts';
+
+/** In a store that several servers share nobody leads for ever: what an `up` left there that had the store to itself is taken away. */
+export async function forgetLoneLeader(server: ApiServer): Promise<void> {
+  const leases = new ApiClient(server.transportFor(OPERATOR)).resource<CoordinationLease>(
+    CoordinationLease,
+    ELECTION_NAMESPACE,
+  );
+  await orGone(leases.delete(LONE_MEMBER));
+}
