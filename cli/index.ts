@@ -2,6 +2,7 @@ import ApiserverJoin from './commands/apiserver/join.ts';
 import ApiserverToken from './commands/apiserver/token.ts';
 import Apiserver from './commands/apiserver.ts';
 import Apply from './commands/apply.ts';
+import Backup from './commands/backup.ts';
 import Controllers from './commands/controllers.ts';
 import Delete from './commands/delete.ts';
 import Describe from './commands/describe.ts';
@@ -12,6 +13,7 @@ import Kubeconfig from './commands/kubeconfig.ts';
 import Logs from './commands/logs.ts';
 import PkiRotate from './commands/pki/rotate.ts';
 import PkiShow from './commands/pki/show.ts';
+import Restore from './commands/restore.ts';
 import Status from './commands/status.ts';
 import Up from './commands/up.ts';
 import Version from './commands/version.ts';
@@ -23,6 +25,7 @@ export const COMMANDS = {
   'apiserver:join': ApiserverJoin,
   'apiserver:token': ApiserverToken,
   apply: Apply,
+  backup: Backup,
   controllers: Controllers,
   delete: Delete,
   describe: Describe,
@@ -33,6 +36,7 @@ export const COMMANDS = {
   logs: Logs,
   'pki:rotate': PkiRotate,
   'pki:show': PkiShow,
+  restore: Restore,
   status: Status,
   up: Up,
   version: Version,

@@ -163,13 +163,15 @@ export async function diskFolder(): Promise<string> {
   return bavail * bsize > MEMORY_DISK_FREE_BYTES ? MEMORY_DISK : tmpdir();
 }
 
-function killOf(child: ChildProcess): () => void {
+/** Kills a process, for when this one ends first. */
+export function killOf(child: ChildProcess): () => void {
   const kill = () => child.kill('SIGKILL');
   child.once('exit', () => process.removeListener('exit', kill));
   return kill;
 }
 
-function ready(child: ChildProcess): Promise<void> {
+/** Resolves when an etcd says that it takes calls; rejects with what it said when it does not within a while, or ends. */
+export function ready(child: ChildProcess): Promise<void> {
   return new Promise((resolve, reject) => {
     let said = '';
     const timer = setTimeout(() => fail('does not start'), START_MS);
@@ -187,7 +189,8 @@ function ready(child: ChildProcess): Promise<void> {
   });
 }
 
-function freePort(): Promise<number> {
+/** A port that nobody listens on just now. */
+export function freePort(): Promise<number> {
   return new Promise((resolve, reject) => {
     const server = createServer();
     server.once('error', reject);
