@@ -7,12 +7,13 @@ import { DOCUMENTS } from './auth/authorization-table.ts';
 import { type Ask, authorize, mayGetDocument } from './auth/authorize.ts';
 import { authorizeHost } from './auth/authorize-host.ts';
 import { type Identity, roleOf } from './auth/identity.ts';
+import { servedBackup } from './backup/serve-backup.ts';
 import type { TokenIssuer } from './discovery/token-issuer.ts';
 import type { ServerVersion } from './discovery/version.ts';
 import { isStream, streamOf, verbOf } from './dispatch.ts';
 import { Documents, noSuchResource, nothingHere } from './documents.ts';
+import { andThen, type Eventual, whenOver } from './eventual.ts';
 import { termOf } from './registry/fencing-term.ts';
-import { unlessAborted } from './registry/key-queue.ts';
 import type { ServedKind } from './registry/registry.ts';
 import { MOST_REQUESTS, RequestLimit } from './request-limit.ts';
 import { warningOf } from './requests/deprecation.ts';
@@ -20,6 +21,7 @@ import { asYaml, compressed } from './requests/finish-response.ts';
 import { type Negotiated, negotiate } from './requests/media-type.ts';
 import { parseRoute, type ResourceTarget, type Route } from './requests/route.ts';
 import type { App, Crowd, ServerRequest, ServerResponse } from './requests/server-request.ts';
+import { TimedRequest } from './requests/timed-request.ts';
 import type { Answerers } from './verbs/answer.ts';
 import { checkRepresentation } from './verbs/represent.ts';
 import { selectionOf } from './verbs/selection.ts';
@@ -30,6 +32,8 @@ export interface AppDeps extends AdmitDeps {
   readonly version: ServerVersion;
   /** Why the server is not ready, or undefined when it is. */
   readonly ready: () => string | undefined;
+  /** What is to be said of a store that has not much room. */
+  readonly shortage: () => string | undefined;
   /** Answers streams that are plain HTTP, such as logs; by `group/plural/subresource`. */
   readonly streams?: Readonly<Record<string, VerbHandler>>;
   /** Answers kinds and subresources that are questions. */
@@ -47,18 +51,21 @@ const READ_MS = 60_000;
 
 /** The whole server but its sockets: a request in, a response out. */
 export function createApp(deps: AppDeps): App {
-  const documents = new Documents(deps.parts.registry, deps.version, deps.ready, deps.issuer);
+  const documents = new Documents(deps.parts.registry, deps.version, deps.ready, deps.shortage, deps.issuer);
   const limits = { operators: new RequestLimit(MOST_REQUESTS), others: new RequestLimit(MOST_REQUESTS) };
-  return async (request) => {
+  return (request) => {
     const parsed = route(request);
     const anonymous = !(parsed instanceof ApiError) && parsed.type === 'document' && isAnonymous(parsed.segments);
-    const response = await admitRequest(deps, request, anonymous, async (identity) => {
+    const response = admitRequest(deps, request, anonymous, (identity) => {
       if (parsed instanceof ApiError) throw parsed;
       if (parsed.type === 'unknown') return nothingHere();
-      if (parsed.type === 'document') return document(documents, request, identity, parsed.segments);
+      if (parsed.type === 'document') return document(deps, documents, request, identity, parsed.segments);
       return resource(deps, limits, request, identity, parsed.target);
     });
-    return compressed(request, wantsYaml(request) ? await asYaml(response) : response);
+    return andThen(response, (answered) => {
+      const written = wantsYaml(request) ? asYaml(answered) : answered;
+      return andThen(written, (whole) => compressed(request, whole));
+    });
   };
 }
 
@@ -87,6 +94,7 @@ function isAnonymous(segments: readonly string[]): boolean {
 }
 
 function document(
+  deps: AppDeps,
   documents: Documents,
   request: ServerRequest,
   identity: Identity,
@@ -98,6 +106,7 @@ function document(
   }
   const [root = ''] = segments;
   const negotiated = NEGOTIATED.has(root);
+  if (root === 'backup' && segments.length === 1 && request.method === 'GET') return backup(deps, request);
   if (request.method !== 'GET' && (negotiated || request.method !== 'HEAD')) throw notAllowed();
   if (negotiated) documents.checkAccept(request);
   if (HEALTH.has(root) && request.path.endsWith('/')) return nothingHere();
@@ -106,15 +115,33 @@ function document(
   return answer ?? nothingHere();
 }
 
-async function resource(
+/** The whole store as it is now, for `coppice backup`. What it keeps of Secrets is sealed. */
+function backup({ parts, clock, version }: AppDeps, { signal }: ServerRequest): ServerResponse {
+  const source = { store: parts.store, clock, product: version.gitVersion, files: [] };
+  const headers = { 'content-type': 'application/x-ndjson', 'cache-control': 'no-store' };
+  return { status: 200, headers, body: servedBackup(source, signal), live: true };
+}
+
+function resource(
   deps: AppDeps,
   limits: Readonly<Record<Crowd, RequestLimit>>,
   request: ServerRequest,
   identity: Identity,
   target: ResourceTarget,
-): Promise<ServerResponse> {
-  const served = await findServed(deps, request, target);
-  if (served === undefined) return unserved(deps, target);
+): Eventual<ServerResponse> {
+  return andThen(findServed(deps, request, target), (served) =>
+    served === undefined ? unserved(deps, target) : servedBy(served, deps, limits, request, identity, target),
+  );
+}
+
+function servedBy(
+  served: ServedKind,
+  deps: AppDeps,
+  limits: Readonly<Record<Crowd, RequestLimit>>,
+  request: ServerRequest,
+  identity: Identity,
+  target: ResourceTarget,
+): Eventual<ServerResponse> {
   const { namespaced, origin } = served.kind;
   const misplaced = target.namespace === undefined ? namespaced && target.name !== undefined : !namespaced;
   if (misplaced && origin === 'core') throw noSuchResource();
@@ -134,14 +161,17 @@ async function resource(
   const { representation } =
     stream || !served.kind.stored ? PLAIN : negotiate(request.headers.accept, verb === 'watch');
   checkRepresentation(verb, representation, request.query);
-  const crowd = crowdOf(identity);
-  const body = (maxBytes: number) => request.body(maxBytes, crowd);
+  const { clock } = deps;
   const term = termOf(request.headers);
   const parts = term === undefined ? deps.parts : { ...deps.parts, term };
-  const context: VerbContext = { parts, request: { ...request, body }, identity, served, target, ask, representation };
+  const isLasting = stream || verb === 'watch';
+  const crowd = crowdOf(identity);
+  const ms = isLasting ? undefined : isRead(request) ? READ_MS : MUTATION_MS;
+  const timed = new TimedRequest(request, { crowd, clock, ms });
+  const context: VerbContext = { parts, request: timed, identity, served, target, ask, representation };
   return warningOf(served.kind.deprecation, () => {
-    if (stream || verb === 'watch') return handler(context);
-    const answer = () => withDeadline(deps, context, isRead(request) ? READ_MS : MUTATION_MS, handler);
+    if (isLasting) return handler(context);
+    const answer = () => withDeadline(context, timed, handler);
     return isOwn(identity) ? answer() : limits[crowd].run(answer);
   });
 }
@@ -156,15 +186,14 @@ function unserved({ parts }: AppDeps, { group, version }: ResourceTarget): Serve
 }
 
 /** A kind that is not known may just have been defined on another server: it is looked for again once every acknowledged write is seen. */
-async function findServed(
+function findServed(
   { parts }: AppDeps,
   request: ServerRequest,
   { group, version, plural }: ResourceTarget,
-): Promise<ServedKind | undefined> {
+): Eventual<ServedKind | undefined> {
   const served = parts.registry.find(group, version, plural);
   if (served !== undefined) return served;
-  await parts.cache.caughtUp(request.signal);
-  return parts.registry.find(group, version, plural);
+  return parts.cache.caughtUp(request.signal).then(() => parts.registry.find(group, version, plural));
 }
 
 /** The fleet goes on however many clients there are. */
@@ -193,33 +222,18 @@ export function askOf(
   };
 }
 
-async function withDeadline(
-  deps: AppDeps,
-  context: VerbContext,
-  ms: number,
-  handler: VerbHandler,
-): Promise<ServerResponse> {
-  const ended = new AbortController();
-  const { signal } = ended;
-  const stop = deps.clock.after(ms, () => ended.abort(overdue(ms)));
-  // Of AbortSignal.any the garbage collector has a fifth of what a small request takes.
-  const gone = () => ended.abort(context.request.signal.reason);
-  context.request.signal.addEventListener('abort', gone);
-  if (context.request.signal.aborted) gone();
-  try {
-    const body = (maxBytes: number) => unlessAborted(context.request.body(maxBytes), signal);
-    const response = await handler({ ...context, request: { ...context.request, body, signal } });
-    // A kind is served, or served otherwise, by the time its definition is answered.
-    if (resourceId(context.served.kind) === resourceId(DEFINITIONS) && !isRead(context.request))
-      await deps.parts.cache.caughtUp(signal);
-    return response;
-  } finally {
-    stop();
-    context.request.signal.removeEventListener('abort', gone);
-  }
+function withDeadline(context: VerbContext, timed: TimedRequest, handler: VerbHandler): Eventual<ServerResponse> {
+  return whenOver(
+    () => andThen(handler(context), (response) => (changesDefinitions(context) ? seen(context, response) : response)),
+    () => timed[Symbol.dispose](),
+  );
 }
 
-function overdue(ms: number): ApiError {
-  const message = `the request was not finished within ${ms / 1000} s`;
-  return new ApiError('Timeout', message, { details: { retryAfterSeconds: 1 } });
+const changesDefinitions = ({ request, served }: VerbContext): boolean =>
+  !isRead(request) && resourceId(served.kind) === resourceId(DEFINITIONS);
+
+/** A kind is served, or served otherwise, by the time its definition is answered. */
+async function seen({ parts, request }: VerbContext, response: ServerResponse): Promise<ServerResponse> {
+  await parts.cache.caughtUp(request.signal);
+  return response;
 }

@@ -2,14 +2,15 @@ import type { IncomingMessage, ServerResponse as NodeResponse } from 'node:http'
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
-import type { TLSSocket } from 'node:tls';
 import type { Clock } from '../resources/ambient/clock.ts';
 import { ApiError } from '../resources/meta/api-error.ts';
-import { BodyBudget, type BodyShare, readBody } from './body-budget.ts';
+import { BodyBudget } from './body-budget.ts';
 import { Connections } from './connections.ts';
 import { endSocket } from './end-socket.ts';
+import { andThen, whenOver } from './eventual.ts';
 import { failure } from './requests/respond.ts';
-import type { App, Credential, Crowd, ServerRequest, ServerResponse } from './requests/server-request.ts';
+import type { App, ServerRequest, ServerResponse } from './requests/server-request.ts';
+import { type BodyBudgets, WireRequest } from './wire-request.ts';
 import { writeResponse } from './write-response.ts';
 
 /** Takes a WebSocket handshake; it answers on the socket itself. */
@@ -24,6 +25,8 @@ export interface ListenOptions {
   readonly upgrade?: Upgrader;
   readonly clock: Clock;
   readonly limits?: Partial<ListenLimits>;
+  /** How long requests under way have to be answered when the listener is disposed, in milliseconds; by default they are cut off. */
+  readonly graceMs?: number;
 }
 
 /** How long clients may take, in milliseconds, and how much they may have under way. */
@@ -69,7 +72,7 @@ const MAX_HEADER_BYTES = 256 << 10;
 
 /** Binds the app to a port: the only file that knows HTTP sockets. Rejects with the system's error (`EADDRINUSE`, `EACCES`). */
 export async function listen(options: ListenOptions): Promise<Listener> {
-  const { host, port, tls, upgrade } = options;
+  const { host, port, tls, upgrade, graceMs = 0 } = options;
   const limits = { ...LIMITS, ...options.limits };
   const server = createServer({
     ...tls,
@@ -85,11 +88,13 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   });
   // The server lets go of sockets that were upgraded; closing must end them too.
   const upgraded = new Set<Duplex>();
-  const serving = { ...options, limits, bodies: bodiesOf(limits), connections: new Connections() };
-  server.on('request', (incoming, outgoing) => void serve(serving, incoming, outgoing));
+  const connections = new Connections({ clock: options.clock, ...limits });
+  const answered = () => void server.emit('answered');
+  const serving = { ...options, limits, bodies: bodiesOf(limits), connections, answered };
+  server.on('request', (incoming, outgoing) => serve(serving, incoming, outgoing));
   server.on('checkContinue', (incoming, outgoing) => {
     inviteBody(outgoing);
-    void serve(serving, incoming, outgoing);
+    serve(serving, incoming, outgoing);
   });
   if (upgrade !== undefined)
     server.on('upgrade', (incoming, socket, head) => {
@@ -105,12 +110,26 @@ export async function listen(options: ListenOptions): Promise<Listener> {
     port: (server.address() as AddressInfo).port,
     renew: (next) => server.setSecureContext(next),
     async [Symbol.asyncDispose]() {
-      const closed = new Promise((resolve) => server.close(resolve));
-      server.closeAllConnections();
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
       for (const socket of upgraded) socket.destroy();
+      if (graceMs > 0) await drained(server, closed, graceMs, options.clock);
+      server.closeAllConnections();
       await closed;
     },
   };
+}
+
+/** Resolves when every request that was under way is answered, or the time is over. */
+async function drained(server: Server, closed: Promise<void>, graceMs: number, clock: Clock): Promise<void> {
+  const late = Promise.withResolvers<void>();
+  const stop = clock.after(graceMs, late.resolve);
+  // A connection is not idle yet while its answer is being finished.
+  const idle = () => setImmediate(() => server.closeIdleConnections());
+  server.on('answered', idle);
+  server.closeIdleConnections();
+  await Promise.race([closed, late.promise]);
+  server.off('answered', idle);
+  stop();
 }
 
 /** What is no HTTP is told so, where anybody still listens. */
@@ -143,25 +162,30 @@ function bind(server: Server, host: string, port: number): Promise<void> {
 
 interface Serving extends ListenOptions {
   readonly limits: ListenLimits;
-  readonly bodies: Readonly<Record<Crowd, BodyBudget>>;
+  readonly bodies: BodyBudgets;
   readonly connections: Connections;
+  /** Called when a request has its answer. */
+  readonly answered: () => void;
 }
 
-async function serve(serving: Serving, incoming: IncomingMessage, outgoing: NodeResponse): Promise<void> {
-  const { app, bodies, clock, connections, limits } = serving;
+function serve(serving: Serving, incoming: IncomingMessage, outgoing: NodeResponse): void {
+  const { app, bodies, connections, limits } = serving;
   const { socket } = incoming;
-  using entered = connections.enter(outgoing, socket);
-  using operators = bodies.operators.share();
-  using others = bodies.others.share();
-  const { signal } = entered;
-  const options = { headOnly: incoming.method === 'HEAD', clock, stalledMs: limits.stalledMs, signal };
+  const entered = connections.enter(outgoing, socket);
+  const request = new WireRequest(incoming, entered, bodies);
+  // The app answers its own failures; what fails here is a connection that broke.
+  const broke = () => void outgoing.destroy();
+  const over = () => {
+    request[Symbol.dispose]();
+    serving.answered();
+  };
+  const deliver = (response: ServerResponse) => writeResponse(response, entered, connections);
   try {
     const tooMany = connections.underWay(socket) > limits.pipelined;
-    const response = tooMany ? tooManyAtOnce(limits) : await app(requestOf(incoming, signal, { operators, others }));
-    await writeResponse(response, outgoing, options);
+    const delivered = whenOver(() => andThen(tooMany ? tooManyAtOnce(limits) : app(request), deliver), over);
+    if (delivered instanceof Promise) delivered.catch(broke);
   } catch {
-    // The app answers its own failures; what reaches here is a connection that broke.
-    outgoing.destroy();
+    broke();
   }
 }
 
@@ -188,67 +212,8 @@ function takeUpgrade(upgrade: Upgrader, incoming: IncomingMessage, socket: Duple
   const gone = new AbortController();
   socket.on('error', () => socket.destroy());
   socket.once('close', () => gone.abort(new Error('the client went away')));
-  upgrade(requestOf(incoming, gone.signal, NO_SHARE), incoming, socket, head);
+  upgrade(new WireRequest(incoming, gone, NO_BODIES), incoming, socket, head);
 }
 
 /** A handshake has no body. */
-const NO_SHARE = { operators: new BodyBudget(0).share(), others: new BodyBudget(0).share() };
-
-function requestOf(
-  incoming: IncomingMessage,
-  signal: AbortSignal,
-  shares: Readonly<Record<Crowd, BodyShare>>,
-): ServerRequest {
-  const url = incoming.url ?? '/';
-  const mark = url.indexOf('?');
-  const repeated = repeatedHeaders(incoming);
-  return {
-    method: incoming.method ?? 'GET',
-    path: mark < 0 ? url : url.slice(0, mark),
-    query: new URLSearchParams(mark < 0 ? '' : url.slice(mark + 1)),
-    headers: flatHeaders(incoming),
-    ...(repeated === undefined ? {} : { repeated }),
-    body: (maxBytes, crowd = 'operators') => readBody(incoming, maxBytes, shares[crowd], signal),
-    signal,
-    credential: credentialOf(incoming),
-  };
-}
-
-function flatHeaders(incoming: IncomingMessage): Record<string, string> {
-  const flat: Record<string, string> = {};
-  for (const [name, value] of Object.entries(incoming.headers)) {
-    if (value !== undefined) flat[name] = typeof value === 'string' ? value : value.join(', ');
-  }
-  return flat;
-}
-
-/** Groups may have commas in them, so the lines they came in are kept. Asked for by few requests: Node takes headers apart a second time. */
-function repeatedHeaders(incoming: IncomingMessage): Record<string, readonly string[]> | undefined {
-  const names = Object.keys(incoming.headers).filter((name) => name.startsWith('impersonate-'));
-  if (names.length === 0) return undefined;
-  return Object.fromEntries(names.map((name) => [name, incoming.headersDistinct[name] ?? []]));
-}
-
-function credentialOf(incoming: IncomingMessage): Credential {
-  const bearer = /^Bearer +(\S+)$/i.exec(incoming.headers.authorization ?? '')?.[1];
-  const socket = incoming.socket as TLSSocket;
-  const subject = socket.authorized ? socket.getPeerCertificate()?.subject : undefined;
-  const certificate =
-    subject === undefined
-      ? undefined
-      : { commonName: first(subject.CN), organizations: all(subject.O), serial: first(subjectSerial(subject)) };
-  return {
-    kind: 'wire',
-    ...(bearer === undefined ? {} : { bearer }),
-    ...(certificate === undefined ? {} : { certificate }),
-  };
-}
-
-/** The `serialNumber` attribute of the subject: where our host certificates carry the Host's uid. */
-function subjectSerial(subject: object): unknown {
-  return 'serialNumber' in subject ? subject.serialNumber : undefined;
-}
-
-const all = (value: unknown): string[] =>
-  Array.isArray(value) ? value.map(String) : value === undefined ? [] : [String(value)];
-const first = (value: unknown): string => all(value)[0] ?? '';
+const NO_BODIES = { operators: new BodyBudget(0), others: new BodyBudget(0) };

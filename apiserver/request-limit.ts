@@ -1,4 +1,5 @@
 import { ApiError } from '../resources/meta/api-error.ts';
+import { type Eventual, whenOver } from './eventual.ts';
 
 /** So many requests at once, each of whose bodies may be 3 MiB long. */
 export const MOST_REQUESTS = 1000;
@@ -13,16 +14,14 @@ export class RequestLimit {
   }
 
   /** What `work` answers. Throws `TooManyRequests` without beginning it while as many run as may. */
-  async run<T>(work: () => Promise<T>): Promise<T> {
+  run<T>(work: () => Eventual<T>): Eventual<T> {
     if (this.#running >= this.#most) {
       const message = `more than ${this.#most} requests are being answered; try again later`;
       throw new ApiError('TooManyRequests', message, { details: { retryAfterSeconds: 1 } });
     }
     this.#running++;
-    try {
-      return await work();
-    } finally {
+    return whenOver(work, () => {
       this.#running--;
-    }
+    });
   }
 }

@@ -1,51 +1,45 @@
 import type { ServerResponse as NodeResponse } from 'node:http';
-import type { Clock } from '../resources/ambient/clock.ts';
+import type { Connections, UnderWay } from './connections.ts';
+import type { Eventual } from './eventual.ts';
 import type { ServerResponse } from './requests/server-request.ts';
 
 /** Large bodies are written in pieces of this size, each of which must be taken in time. */
 const PIECE_BYTES = 256 << 10;
 
-export interface WriteOptions {
-  readonly headOnly: boolean;
-  readonly clock: Clock;
-  /** How long a reader may take none of what was written, in milliseconds, before its connection is ended. */
-  readonly stalledMs: number;
-  /** Aborts when the answer cannot be delivered any longer. */
-  readonly signal: AbortSignal;
-}
-
-/** Writes a response; resolves once it is on its way or the connection is gone. A reader that stops reading is ended. */
-export async function writeResponse(
+/** Writes the answer to a request under way; settles once all of it is written, or the connection is gone. A reader that stops reading is ended. */
+export function writeResponse(
   { status, headers, body }: ServerResponse,
-  outgoing: NodeResponse,
-  options: WriteOptions,
-): Promise<void> {
+  entered: UnderWay,
+  connections: Connections,
+): Eventual<void> {
+  const { outgoing } = entered;
+  const headOnly = outgoing.req.method === 'HEAD';
   if (body instanceof Uint8Array) {
-    outgoing.writeHead(status, { ...asNode(headers), ...(status === 304 ? {} : { 'content-length': body.length }) });
-    if (options.headOnly || body.length <= PIECE_BYTES)
-      return end(outgoing, options, options.headOnly ? undefined : body);
-    return writePieces(cut(body), outgoing, options);
+    outgoing.writeHead(status, linesOf(headers, status === 304 ? undefined : body.length));
+    if (headOnly || body.length <= PIECE_BYTES) {
+      outgoing.end(headOnly ? undefined : body);
+      connections.deliver(entered);
+      return;
+    }
+    return writePieces(cut(body), entered, connections);
   }
-  outgoing.writeHead(status, asNode(headers));
+  outgoing.writeHead(status, linesOf(headers, undefined));
   outgoing.flushHeaders();
-  return writePieces(options.headOnly ? [] : body, outgoing, options);
+  return writePieces(headOnly ? [] : body, entered, connections);
 }
 
 async function writePieces(
   pieces: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
-  outgoing: NodeResponse,
-  options: WriteOptions,
+  entered: UnderWay,
+  connections: Connections,
 ): Promise<void> {
+  const { outgoing, signal } = entered;
   for await (const piece of pieces) {
-    if (options.signal.aborted) break;
-    if (!outgoing.write(piece)) await taken(outgoing, 'drain', options);
+    if (signal.aborted) break;
+    if (!outgoing.write(piece)) await drained(outgoing, signal, connections);
   }
-  return end(outgoing, options);
-}
-
-async function end(outgoing: NodeResponse, options: WriteOptions, last?: Uint8Array): Promise<void> {
-  outgoing.end(last);
-  if (!outgoing.writableFinished) await taken(outgoing, 'finish', options);
+  outgoing.end();
+  connections.deliver(entered);
 }
 
 function* cut(body: Uint8Array): Iterable<Uint8Array> {
@@ -53,13 +47,13 @@ function* cut(body: Uint8Array): Iterable<Uint8Array> {
 }
 
 /** Resolves when what was written has been taken, or the connection is gone. */
-function taken(outgoing: NodeResponse, event: 'drain' | 'finish', options: WriteOptions): Promise<void> {
-  const { clock, stalledMs, signal } = options;
+function drained(outgoing: NodeResponse, signal: AbortSignal, { patience }: Connections): Promise<void> {
+  const { clock, stalledMs } = patience;
   return new Promise((resolve) => {
     let stop = () => {};
     const done = () => {
       stop();
-      outgoing.removeListener(event, done);
+      outgoing.removeListener('drain', done);
       signal.removeEventListener('abort', done);
       resolve();
     };
@@ -69,20 +63,25 @@ function taken(outgoing: NodeResponse, event: 'drain' | 'finish', options: Write
       else outgoing.destroy();
     };
     stop = clock.after(stalledMs, late);
-    outgoing.once(event, done);
+    outgoing.once('drain', done);
     signal.addEventListener('abort', done, { once: true });
     if (signal.aborted) done();
   });
 }
 
-function asNode(headers: ServerResponse['headers']): Record<string, string | string[]> {
-  return Object.fromEntries(
-    Object.entries(headers).map(([name, value]) => [
-      name,
-      typeof value === 'string' ? onWire(value) : value.map(onWire),
-    ]),
-  );
+/** Names and values in turn, as Node writes them fastest. */
+function linesOf(headers: ServerResponse['headers'], length: number | undefined): (string | string[])[] {
+  const lines: (string | string[])[] = [];
+  for (const name in headers) {
+    const value = headers[name];
+    if (value !== undefined) lines.push(name, typeof value === 'string' ? onWire(value) : value.map(onWire));
+  }
+  if (length !== undefined) lines.push('content-length', String(length));
+  return lines;
 }
 
+const BEYOND_ASCII = /[\u0080-\uffff]/;
+
 /** UTF-8 as the bytes that a header carries. */
-const onWire = (text: string): string => Buffer.from(text, 'utf8').toString('latin1');
+const onWire = (text: string): string =>
+  BEYOND_ASCII.test(text) ? Buffer.from(text, 'utf8').toString('latin1') : text;

@@ -1,4 +1,8 @@
+import ApiserverJoin from './commands/apiserver/join.ts';
+import ApiserverToken from './commands/apiserver/token.ts';
+import Apiserver from './commands/apiserver.ts';
 import Apply from './commands/apply.ts';
+import Backup from './commands/backup.ts';
 import Controllers from './commands/controllers.ts';
 import Delete from './commands/delete.ts';
 import Describe from './commands/describe.ts';
@@ -7,6 +11,9 @@ import Get from './commands/get.ts';
 import ImagesBuild from './commands/images/build.ts';
 import Kubeconfig from './commands/kubeconfig.ts';
 import Logs from './commands/logs.ts';
+import PkiRotate from './commands/pki/rotate.ts';
+import PkiShow from './commands/pki/show.ts';
+import Restore from './commands/restore.ts';
 import Status from './commands/status.ts';
 import Up from './commands/up.ts';
 import Version from './commands/version.ts';
@@ -14,7 +21,11 @@ import Wait from './commands/wait.ts';
 
 /** Every command there is. The modules hold flags only; what they do is imported when they run. */
 export const COMMANDS = {
+  apiserver: Apiserver,
+  'apiserver:join': ApiserverJoin,
+  'apiserver:token': ApiserverToken,
   apply: Apply,
+  backup: Backup,
   controllers: Controllers,
   delete: Delete,
   describe: Describe,
@@ -23,6 +34,9 @@ export const COMMANDS = {
   'images:build': ImagesBuild,
   kubeconfig: Kubeconfig,
   logs: Logs,
+  'pki:rotate': PkiRotate,
+  'pki:show': PkiShow,
+  restore: Restore,
   status: Status,
   up: Up,
   version: Version,

@@ -1,20 +1,23 @@
 import { ApiError } from '../../resources/meta/api-error.ts';
-import type { Credential } from '../requests/server-request.ts';
+import type { Eventual } from '../eventual.ts';
+import { isJoinToken, joinTokenHash } from '../joining/join-tokens.ts';
+import type { Caller, Credential } from '../requests/server-request.ts';
 import type { BearerTokens } from './bearer-tokens.ts';
-import { AUTHENTICATED_GROUP, type Identity } from './identity.ts';
+import { AUTHENTICATED_GROUP, type Identity, joinerIdentity } from './identity.ts';
 import { ISSUER } from './service-account-tokens.ts';
 import { TokenRefused } from './token-refused.ts';
 
 /** Finds who a credential is. Throws `Unauthorized` with the words every client knows. */
-export type Authenticator = (credential: Credential, signal: AbortSignal) => Promise<Identity>;
+export type Authenticator = (credential: Credential, caller: Caller) => Eventual<Identity>;
 
 const AUDIENCES = [ISSUER];
 
 export function createAuthenticator(bearerTokens: BearerTokens): Authenticator {
-  return async (credential, signal) => {
+  return (credential, caller) => {
     if (credential.kind === 'identity') return credential.identity;
     const { bearer, certificate } = credential;
-    if (bearer !== undefined) return ownerOf(bearerTokens, bearer, signal);
+    if (bearer !== undefined && isJoinToken(bearer)) return joinerIdentity(joinTokenHash(bearer));
+    if (bearer !== undefined) return ownerOf(bearerTokens, bearer, caller);
     if (certificate === undefined) throw unauthorized();
     return {
       user: certificate.commonName,
@@ -24,13 +27,15 @@ export function createAuthenticator(bearerTokens: BearerTokens): Authenticator {
   };
 }
 
-async function ownerOf(bearerTokens: BearerTokens, token: string, signal: AbortSignal): Promise<Identity> {
-  try {
-    return (await bearerTokens(token, AUDIENCES, signal)).identity;
-  } catch (error) {
-    if (!(error instanceof TokenRefused)) throw error;
-    throw unauthorized();
-  }
+function ownerOf(bearerTokens: BearerTokens, token: string, caller: Caller): Eventual<Identity> {
+  const owner = bearerTokens(token, AUDIENCES, caller);
+  if (!(owner instanceof Promise)) return owner.identity;
+  return owner.then(
+    ({ identity }) => identity,
+    (error: unknown) => {
+      throw error instanceof TokenRefused ? unauthorized() : error;
+    },
+  );
 }
 
 export function unauthorized(): ApiError {

@@ -37,14 +37,22 @@ export function impersonated(asker: Identity, request: ServerRequest): Identity 
 
 /** Whether a request has headers of impersonation, for anybody to allow or not. */
 export function wishesImpersonation({ headers }: ServerRequest): boolean {
-  return namesIn(headers).length > 0;
+  return impersonationNames(headers).length > 0;
 }
 
-const namesIn = (headers: ServerRequest['headers']) =>
-  Object.keys(headers).filter((name) => name.startsWith('impersonate-'));
+/** The names of those headers, of which nearly all requests have none. */
+export function impersonationNames(headers: object): readonly string[] {
+  let names: string[] | undefined;
+  for (const name in headers) {
+    if (name.startsWith('impersonate-')) names = [...(names ?? []), name];
+  }
+  return names ?? NO_NAMES;
+}
+
+const NO_NAMES: readonly string[] = [];
 
 function wishOf({ headers, repeated }: ServerRequest): Wish | undefined {
-  const names = namesIn(headers);
+  const names = impersonationNames(headers);
   if (names.length === 0) return undefined;
   const lines = (name: string) => repeated?.[name] ?? [headers[name] ?? []].flat();
   const user = lines(USER)[0] ?? '';

@@ -2,10 +2,11 @@ import { parseJson } from '../../resources/meta/json.ts';
 import { type KubeObject, splitKey } from '../../resources/meta/object.ts';
 import { resourceId } from '../../resources/meta/resource-id.ts';
 import { markDamaged } from '../sealing/damage.ts';
+import { markSealedWith, sealedWith } from '../sealing/sealed-with.ts';
 import { Sealer } from '../sealing/sealer.ts';
 import { UnsealError } from '../sealing/unseal-error.ts';
 import { parseStoreKey } from './keys.ts';
-import { decodeStored, encodeStored, type StoredObject } from './stored-object.ts';
+import { decodeStored, encodeStored, readBack, type StoredObject } from './stored-object.ts';
 
 interface Sealing {
   readonly sealer: Sealer;
@@ -16,6 +17,8 @@ interface Sealing {
 /** Between objects and what the store keeps of them: JSON, sealed for kinds that say so. Everything that is written or read goes through it. */
 export class ObjectCodec {
   readonly #sealing: Sealing | undefined;
+  /** What was encoded here, by its value: the store tells of a write with the very bytes it was given, and nothing of it is read a second time. */
+  readonly #written = new WeakMap<Uint8Array, Written>();
 
   /** Without `sealing` nothing is sealed, and nothing sealed can be read. */
   constructor(sealing?: Sealing) {
@@ -23,7 +26,10 @@ export class ObjectCodec {
   }
 
   encode(resource: { readonly group: string; readonly plural: string }, key: string, object: KubeObject): Uint8Array {
-    return this.seal(resource, key, encodeStored(object), object.metadata.uid);
+    const plain = encodeStored(object);
+    const value = this.seal(resource, key, plain, object.metadata.uid);
+    this.#written.set(value, new Written(key, object, plain));
+    return value;
   }
 
   /** What is kept besides an object and tells of it, sealed where its kind is. */
@@ -37,6 +43,12 @@ export class ObjectCodec {
     return this.#sealing.sealer.seal(plain, key, uid);
   }
 
+  /** Whether an object stands in the store sealed with another key than new ones are. */
+  isBehind(object: KubeObject): boolean {
+    const keyId = this.#sealing === undefined ? undefined : sealedWith(object);
+    return keyId !== undefined && keyId !== this.#sealing?.sealer.currentId;
+  }
+
   /** What `seal` made. Throws `UnsealError`. */
   open(key: string, value: Uint8Array): Uint8Array {
     if (!Sealer.isSealed(value)) return value;
@@ -44,22 +56,55 @@ export class ObjectCodec {
     return this.#sealing.sealer.open(value, key);
   }
 
+  /** A sealed value, or `plain` in its place, sealed with the newest key; what is not sealed stays as it is. Throws `UnsealError`. */
+  reseal(key: string, value: Uint8Array, plain = this.open(key, value)): Uint8Array {
+    if (this.#sealing === undefined || !Sealer.isSealed(value)) return plain;
+    return this.#sealing.sealer.seal(plain, key, Sealer.uidOf(value));
+  }
+
   /** The object at a store key. What cannot be unsealed becomes an object with a name and nothing else, marked as damaged. */
   decode(key: string, value: Uint8Array, revision: number): StoredObject {
     const place = parseStoreKey(key);
     const objectKey = place?.objectKey ?? key;
+    const written = this.#written.get(value);
+    // What is sealed is sealed for its place, whoever may know what is in it.
+    if (written?.key === key) return written.at(objectKey, revision);
     const read = (plain: Uint8Array) => decodeStored(objectKey, plain, revision, (text) => parseJson(text).value);
     const mustBeSealed = place !== undefined && this.#sealing?.resources.has(place.resourceId) === true;
     if (!Sealer.isSealed(value) && !mustBeSealed) return read(value);
+    const marked = (stored: StoredObject) => {
+      const keyId = Sealer.keyIdOf(value);
+      if (keyId !== undefined) markSealedWith(stored.object, keyId);
+      return stored;
+    };
     try {
       if (!Sealer.isSealed(value)) throw new UnsealError('it is not sealed');
-      return read(this.open(key, value));
+      return marked(read(this.open(key, value)));
     } catch (error) {
       if (!(error instanceof UnsealError)) throw error;
       const stored = read(encodeStored(standIn(objectKey, error)));
       markDamaged(stored.object, error.message);
-      return stored;
+      return marked(stored);
     }
+  }
+}
+
+/** An object that was encoded, and what it reads as at its revision: the same one for everybody who asks. */
+class Written {
+  readonly key: string;
+  readonly #object: KubeObject;
+  readonly #plain: Uint8Array;
+  #stored: StoredObject | undefined;
+
+  constructor(key: string, object: KubeObject, plain: Uint8Array) {
+    this.key = key;
+    this.#object = object;
+    this.#plain = plain;
+  }
+
+  at(objectKey: string, revision: number): StoredObject {
+    if (this.#stored?.revision !== revision) this.#stored = readBack(objectKey, this.#object, this.#plain, revision);
+    return this.#stored;
   }
 }
 

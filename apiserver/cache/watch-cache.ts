@@ -121,6 +121,11 @@ export class WatchCache {
     });
   }
 
+  /** Whether every write acknowledged before is in the cache, where that is known without asking anybody. */
+  get isCaughtUp(): boolean {
+    return this.#store.latest === undefined && this.#store.revision() <= this.#revision;
+  }
+
   /** Resolves once every write acknowledged before, by whatever server, is in the cache. */
   async caughtUp(signal: AbortSignal): Promise<void> {
     await this.waitFor(await fromStore(this.#latest(signal)), signal);

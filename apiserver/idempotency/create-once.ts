@@ -22,6 +22,8 @@ import {
 /** What a create answers: the object as it was made, and the warnings about what was sent. */
 export interface Created {
   readonly object: KubeObject;
+  /** Its encoding, where it was just written. */
+  readonly bytes?: Uint8Array;
   readonly warnings: readonly string[];
 }
 
@@ -71,7 +73,7 @@ function replay({ parts, served, identity }: VerbContext, name: KeptName, kept: 
       { reason: 'IdempotencyKeyReused', field: 'Idempotency-Key', message },
     ]);
   }
-  const { object } = parts.cache.codec.decode(kept.at, kept.stored, revision);
+  const { object } = parts.cache.codec.decode(kept.at, kept.stored, kept.revision ?? revision);
   assertReadable(served.kind, object);
   const made = fromStorage(served.kind, object);
   authorizeObject(identity, served.kind, made);

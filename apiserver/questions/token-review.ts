@@ -12,7 +12,7 @@ export function tokenReview(bearerTokens: BearerTokens): Answerer {
     const { token = '', audiences = [] } = (isObject(question.spec) ? question.spec : {}) as Spec;
     if (token === '') throw new ApiError('BadRequest', 'token is required for TokenReview in authentication');
     const asked = audiences.length === 0 ? [ISSUER] : audiences;
-    return { ...question, status: await judge(() => bearerTokens(token, asked, request.signal)) };
+    return { ...question, status: await judge(() => bearerTokens(token, asked, request)) };
   };
 }
 

@@ -3,6 +3,7 @@ import { promisify } from 'node:util';
 import { createGzip, gzip } from 'node:zlib';
 import { ApiError } from '../../resources/meta/api-error.ts';
 import { parseJson } from '../../resources/meta/json.ts';
+import { andThen, type Eventual } from '../eventual.ts';
 import { failure } from './respond.ts';
 import type { ServerRequest, ServerResponse } from './server-request.ts';
 import { yamlText } from './yaml-text.ts';
@@ -45,16 +46,20 @@ async function whole(body: ServerResponse['body'], most: number): Promise<Uint8A
 /**
  * The answer compressed, when the client takes gzip and it is large; never what is still going on. Compression is done off the event loop.
  */
-export async function compressed(request: ServerRequest, response: ServerResponse): Promise<ServerResponse> {
+export function compressed(request: ServerRequest, response: ServerResponse): Eventual<ServerResponse> {
   const { headers, body } = response;
+  // A body in pieces is a list that is larger than this.
+  if (body instanceof Uint8Array && body.length <= COMPRESSED_FROM) return response;
   if (response.live === true || request.method === 'HEAD' || !takesGzip(request.headers['accept-encoding']))
     return response;
   if (!String(headers['content-type']).startsWith('application/')) return response;
-  // A body in pieces is a list that is larger than this.
-  if (body instanceof Uint8Array && body.length <= COMPRESSED_FROM) return response;
-  const packed = body instanceof Uint8Array ? await promisify(gzip)(body, { level: LEVEL }) : packedPieces(body);
+  const packed = body instanceof Uint8Array ? promisify(gzip)(body, { level: LEVEL }) : packedPieces(body);
   const vary = headers.vary === undefined ? 'Accept-Encoding' : `${String(headers.vary)}, Accept-Encoding`;
-  return { ...response, headers: { ...headers, 'content-encoding': 'gzip', vary }, body: packed };
+  return andThen<ServerResponse['body'], ServerResponse>(packed, (whole) => ({
+    ...response,
+    headers: { ...headers, 'content-encoding': 'gzip', vary },
+    body: whole,
+  }));
 }
 
 function packedPieces(body: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {

@@ -16,14 +16,11 @@ export interface ResourceTarget {
   readonly subresource: string | undefined;
 }
 
-const DOCUMENT_ROOTS = new Set(['version', 'healthz', 'livez', 'readyz', 'openapi', 'openid', '.well-known']);
+const DOCUMENT_ROOTS = new Set(['version', 'backup', 'healthz', 'livez', 'readyz', 'openapi', 'openid', '.well-known']);
 
 /** Reads a path. Segments are percent-decoded one by one; `.`, `..` and names with `/` or `%` in them are refused. */
 export function parseRoute(path: string): Route {
-  const segments = path
-    .split('/')
-    .filter((s) => s !== '')
-    .map(decode);
+  const segments = segmentsOf(path);
   const [root] = segments;
   if (root === undefined || DOCUMENT_ROOTS.has(root)) return { type: 'document', segments };
   if (root === 'api') return under(segments, '', 1);
@@ -57,11 +54,18 @@ function under(segments: readonly string[], group: string, versionAt: number): R
 
 const NAMESPACE_PARTS = new Set(['status', 'finalize']);
 
-/** Segments that stand for themselves, as nearly all do. */
-const PLAIN = /^[A-Za-z0-9_-][A-Za-z0-9._-]*$/;
+/** Paths whose segments stand for themselves, as those of nearly all do. */
+const PLAIN = /^(?:\/[A-Za-z0-9_-][A-Za-z0-9._-]*)+$/;
+
+function segmentsOf(path: string): readonly string[] {
+  if (PLAIN.test(path)) return path.slice(1).split('/');
+  return path
+    .split('/')
+    .filter((segment) => segment !== '')
+    .map(decode);
+}
 
 function decode(segment: string): string {
-  if (PLAIN.test(segment)) return segment;
   let text: string;
   try {
     text = decodeURIComponent(segment);

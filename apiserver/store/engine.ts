@@ -1,11 +1,11 @@
-import type { Batch, Entry, RangeResult, StoreError } from './store.ts';
+import type { Batch, Entry, RangeResult, StoreError, StoreOrigin, StoreSize } from './store.ts';
 
 /**
  * What a durable log must do under `LogStore`, which alone decides revisions, compares, groups and watches. An engine is naive:
  * one commit at a time, every revision given, no promises about order beyond its own calls.
  *
- * Every rejection is a StoreError. A failed `commit` with `NoSpace` changed nothing and the engine goes on; any other reason
- * means the engine is finished.
+ * Every rejection is a StoreError. A failed `commit` with `NoSpace` or `Unavailable` changed nothing and the engine goes on; any other
+ * reason means the engine is finished.
  */
 export interface Engine {
   readonly opened: Opened;
@@ -16,6 +16,7 @@ export interface Engine {
   history(after: number, upTo: number): Promise<readonly Batch[]>;
   /** Refuses older reads at once, lets those already asked finish, then deletes in slices. */
   compact(revision: number, signal: AbortSignal | undefined): Promise<void>;
+  size(): Promise<StoreSize>;
   /** Ends the engine; reads not yet answered are rejected with `Closed`. */
   close(): Promise<void>;
   /** Resolves when the engine ended without being asked to. */
@@ -25,6 +26,7 @@ export interface Engine {
 /** What the log held when it was opened. */
 export interface Opened {
   readonly uid: string;
+  readonly origin?: StoreOrigin | undefined;
   readonly revision: number;
   readonly compacted: number;
   readonly live: Iterable<readonly [key: string, version: Version]>;
@@ -54,9 +56,9 @@ export interface EngineRange {
 }
 
 /**
- * How a test makes the next commit fail: no space; an I/O error that left the commit out of, or in, the log; the engine's death.
+ * How a test makes the next commit fail: no space; a file system that takes no writes just now; an I/O error that left the commit out of, or in, the log; the engine's death.
  */
-export type CommitFault = 'NoSpace' | 'IoErrorBeforeCommit' | 'IoErrorAfterCommit' | 'Death';
+export type CommitFault = 'NoSpace' | 'ReadOnly' | 'IoErrorBeforeCommit' | 'IoErrorAfterCommit' | 'Death';
 
 /** The revisions one commit makes durable. */
 export interface CommitGroup {

@@ -10,6 +10,8 @@ import {
   type Store,
   StoreError,
   type StoreEvent,
+  type StoreOrigin,
+  type StoreSize,
   type TxnRequest,
   type TxnResult,
 } from './store.ts';
@@ -49,6 +51,7 @@ interface Pending {
  */
 export class LogStore implements Store {
   readonly uid: string;
+  readonly origin?: StoreOrigin;
   readonly lost: Promise<StoreError>;
   readonly #engine: Engine;
   readonly #beforeCommit: BeforeCommit | undefined;
@@ -67,6 +70,7 @@ export class LogStore implements Store {
   protected constructor(engine: Engine, options: LogStoreOptions) {
     const { promise, resolve } = Promise.withResolvers<StoreError>();
     this.uid = engine.opened.uid;
+    if (engine.opened.origin !== undefined) this.origin = engine.opened.origin;
     this.lost = promise;
     this.#lose = resolve;
     this.#engine = engine;
@@ -80,6 +84,10 @@ export class LogStore implements Store {
 
   revision(): number {
     return this.#hub.revision;
+  }
+
+  published(): number {
+    return this.#hub.published;
   }
 
   rollbacks(): number {
@@ -139,6 +147,11 @@ export class LogStore implements Store {
       if (error instanceof StoreError && error.reason === 'UnknownOutcome') this.#end([], error);
       throw error;
     }
+  }
+
+  async size(signal?: AbortSignal): Promise<StoreSize> {
+    this.#assertOpen();
+    return untilAborted(this.#engine.size(), signal);
   }
 
   /** Commits what was accepted, then closes. Watches end with `Closed`. */
@@ -209,7 +222,8 @@ export class LogStore implements Store {
   }
 
   #failed(group: readonly Pending[], error: unknown): void {
-    if (error instanceof StoreError && error.reason === 'NoSpace') this.#rollBack(group, error);
+    const undone = error instanceof StoreError && (error.reason === 'NoSpace' || error.reason === 'Unavailable');
+    if (undone) this.#rollBack(group, error);
     else this.#end(group, new StoreError('UnknownOutcome', `the store is lost: ${messageOf(error)}`, { cause: error }));
   }
 

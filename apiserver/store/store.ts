@@ -22,6 +22,8 @@
 export interface Store extends AsyncDisposable {
   /** Identity of the data, made at first start and kept in it. */
   readonly uid: string;
+  /** Of a store that a backup was restored into: what the backup is of. */
+  readonly origin?: StoreOrigin;
   /** The last durable revision; 0 for a store never written. */
   revision(): number;
   /** The oldest revision from which ranges and watches can still be answered. */
@@ -50,8 +52,53 @@ export interface Store extends AsyncDisposable {
   watch(fromRevision: number, signal: AbortSignal): AsyncIterable<Batch>;
   /** Forgets history before `revision`; the state at `revision` stays readable. Returns when it is forgotten. */
   compact(revision: number, signal?: AbortSignal): Promise<void>;
+  /**
+   * Bytes of keys and values of all that was published since the store was opened, whoever wrote it, and a little for each change: how much
+   * history has grown. Only differences mean anything.
+   */
+  published?(): number;
+  /** How large the data is, at a moment after the call. */
+  size?(signal?: AbortSignal): Promise<StoreSize>;
   /** Resolves, with the reason, when the store can no longer be trusted with writes (worker dead, I/O error). */
   readonly lost: Promise<StoreError>;
+}
+
+/** In bytes. */
+export interface StoreSize {
+  /** What the data takes up on its disk, room that it has kept for later writes included. */
+  readonly bytes: number;
+  /** What of that is in use, by the present state and by history. */
+  readonly usedBytes: number;
+  /** What `bytes` may grow to before writes are refused, where somebody has set a limit. */
+  readonly limitBytes?: number;
+  /** What is left on the disk, and all that the disk has, where that can be told. */
+  readonly freeBytes?: number;
+  readonly diskBytes?: number;
+  /** Whether writes are refused for want of space, where the data says so itself. */
+  readonly refusing?: boolean;
+}
+
+/** How a store begins that takes over from another. */
+export interface StoreBirth {
+  readonly uid: string;
+  /** Its revisions begin above this one, and history up to it is compacted away. */
+  readonly revision: number;
+  readonly origin?: StoreOrigin;
+}
+
+/** The store that a backup is of. */
+export interface StoreOrigin {
+  readonly uid: string;
+  readonly revision: number;
+  /** When the backup was taken, in RFC 3339. */
+  readonly takenAt: string;
+}
+
+/** A store being filled. Nobody else can open it, neither now nor after this process was killed, until it is finished. Disposing it closes it, finished or not. */
+export interface UnfinishedStore extends AsyncDisposable {
+  readonly store: Store;
+  /** Closes the store: from here on it is one like any other, with all history before compacted away. */
+  finish(): Promise<void>;
 }
 
 export interface Entry {

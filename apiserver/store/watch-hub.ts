@@ -16,6 +16,7 @@ export class WatchHub {
   readonly #bufferBytes: number;
   #kept: { readonly batch: Batch; readonly bytes: number }[] = [];
   #keptBytes = 0;
+  #publishedBytes = 0;
   /** The place in `#kept` where the kept ones start: dropped ones are cut off in bulk. */
   #start = 0;
   /** How many batches were ever cut off the front of `#kept`. */
@@ -33,6 +34,11 @@ export class WatchHub {
     return this.#revision;
   }
 
+  /** Bytes of all batches handed out so far. */
+  get published(): number {
+    return this.#publishedBytes;
+  }
+
   /** Whether a reader that has seen everything up to `revision` can go on from here. */
   reaches(revision: number): boolean {
     return revision >= this.#floor;
@@ -44,6 +50,7 @@ export class WatchHub {
       const bytes = batchBytes(batch);
       this.#kept.push({ batch, bytes });
       this.#keptBytes += bytes;
+      this.#publishedBytes += bytes;
       this.#revision = batch.revision;
     }
     this.#drop();

@@ -7,6 +7,7 @@ import { undecodable } from '../admission/field-validation.ts';
 import { mergeTypeOf } from '../apply/merge-type.ts';
 import { checkRecordSize } from '../apply/record-size.ts';
 import type { ServerRequest } from '../requests/server-request.ts';
+import { withBody } from '../requests/with-body.ts';
 import { checkedType, MAX_BODY_BYTES, readYamlBody } from './body.ts';
 
 export interface AppliedBody {
@@ -21,7 +22,7 @@ export async function readApplied(
   kind: Pick<Kind, 'group' | 'version' | 'kind' | 'origin'> & Partial<Pick<Kind, 'schema'>>,
 ): Promise<AppliedBody> {
   const bytes = await request.body(MAX_BODY_BYTES);
-  const again = { ...request, body: async () => bytes };
+  const again = withBody(request, bytes);
   const { value, duplicates } = asPlainJson(bytes) ?? (await readYamlBody(again, 'error decoding YAML'));
   if (!isObject(value)) throw new ApiError('BadRequest', 'error decoding YAML: the configuration is not an object');
   if (typeof value.kind === 'string' && value.kind !== '' && value.kind !== kind.kind)

@@ -12,6 +12,7 @@ import { keyOfRequest } from '../idempotency/kept-answer.ts';
 import { commit, currentOf, type WritePlan } from '../registry/commit.ts';
 import { warningHeaders } from '../requests/respond.ts';
 import type { ServerResponse } from '../requests/server-request.ts';
+import { withBody } from '../requests/with-body.ts';
 import { type WriteOptions, writeOptions } from '../requests/write-options.ts';
 import { MAX_BODY_BYTES, readObject } from './body.ts';
 import { checkNamespace, frameOf, knownFields, newObject, type WriteFrame } from './next-object.ts';
@@ -31,20 +32,21 @@ export async function create(context: VerbContext): Promise<ServerResponse> {
   const key = keyOfRequest(request.headers);
   if (key === undefined || options.dryRun) return answer(context, await make(context, options));
   const body = await request.body(MAX_BODY_BYTES);
-  const again = { ...context, request: { ...request, body: async () => body } };
+  const again = { ...context, request: withBody(request, body) };
   const created = await createOnce(again, key, body, (remember) => make(again, options, remember));
   return answer(context, created, created.replayed ? { 'idempotency-replayed': 'true' } : {});
 }
 
 function answer(
   { parts, request, served, representation }: VerbContext,
-  { object, warnings }: Created,
+  { object, bytes, warnings }: Created,
   headers: Readonly<Record<string, string>> = {},
 ): ServerResponse {
   return oneObject(201, served.kind, object, {
     representation,
     query: request.query,
     nowMs: parts.clock.now(),
+    bytes,
     headers: { ...warningHeaders(warnings), ...headers },
   });
 }
@@ -69,7 +71,7 @@ async function make(
   };
   const created = await commit(parts, plan, { dryRun, signal: request.signal });
   if (created === undefined) throw new Error('a create ended in a removal');
-  return { object: created, warnings };
+  return { ...created, warnings };
 }
 
 /** The plan of making an object in a namespace that lives. `managers` own it when it comes of an apply. */

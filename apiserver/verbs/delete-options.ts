@@ -4,6 +4,7 @@ import { goQuote } from '../admission/go-format.ts';
 import { deleteOptionsReader } from '../protobuf/read-envelope.ts';
 import { booleanOption, integerOption, refusedOptions } from '../requests/options.ts';
 import type { ServerRequest } from '../requests/server-request.ts';
+import { withBody } from '../requests/with-body.ts';
 import { dryRunCauses } from '../requests/write-options.ts';
 import { MAX_BODY_BYTES, readAnyBody } from './body.ts';
 
@@ -74,7 +75,7 @@ function fromQuery(query: URLSearchParams): Sent {
 }
 
 async function fromBody(request: ServerRequest, bytes: Uint8Array): Promise<Sent> {
-  const again = { ...request, body: async () => bytes };
+  const again = withBody(request, bytes);
   const { value } = await readAnyBody(again, 'error decoding DeleteOptions', deleteOptionsReader);
   const options = value ?? {};
   if (!isObject(options)) throw undecodable('', 'an object');

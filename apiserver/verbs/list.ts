@@ -79,12 +79,12 @@ async function startOf(context: VerbContext): Promise<Start> {
   if (token !== '') {
     checkContinue(query);
     const { revision, after } = decodeContinue(token);
-    await reach(parts, revision, request.signal);
+    await reach(parts, revision, request);
     if (revision === undefined) return { ...newest(context), after };
     return { objects: await at(context, revision, after), revision, after };
   }
   const revision = resourceVersionOption(query.get('resourceVersion'));
-  await reach(parts, revision, request.signal);
+  await reach(parts, revision, request);
   const limited = (integerOption(query, 'limit') ?? 0) > 0;
   const match = query.get('resourceVersionMatch') ?? '';
   const exact = match === 'Exact' || (match === '' && limited && revision !== undefined && revision > 0);

@@ -1,4 +1,6 @@
 import { ApiError } from '../../resources/meta/api-error.ts';
+import type { Eventual } from '../eventual.ts';
+import type { Caller } from '../requests/server-request.ts';
 import type { ServerParts } from './verb-context.ts';
 
 const PATIENCE_MS = 3_000;
@@ -7,8 +9,13 @@ const PATIENCE_MS = 3_000;
  * Waits until the cache is at a revision, and at least at every acknowledged write. A revision that does not come within three
  * seconds is a 504 that clients know by its cause (`ResourceVersionTooLarge`). 0 means whatever is at hand.
  */
-export async function reach(parts: ServerParts, revision: number | undefined, signal: AbortSignal): Promise<void> {
+export function reach(parts: ServerParts, revision: number | undefined, caller: Caller): Eventual<void> {
   if (revision === 0) return;
+  const isReached = revision === undefined || revision <= parts.cache.revision;
+  if (!isReached || !parts.cache.isCaughtUp) return wait(parts, revision, caller.signal);
+}
+
+async function wait(parts: ServerParts, revision: number | undefined, signal: AbortSignal): Promise<void> {
   await parts.cache.caughtUp(signal);
   if (revision === undefined || revision <= parts.cache.revision) return;
   const patience = new AbortController();

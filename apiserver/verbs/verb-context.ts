@@ -7,6 +7,7 @@ import type { Ask } from '../auth/authorize.ts';
 import type { Identity } from '../auth/identity.ts';
 import type { ListSnapshots } from '../cache/snapshots.ts';
 import type { WatchCache } from '../cache/watch-cache.ts';
+import type { Eventual } from '../eventual.ts';
 import type { FenceRefresh } from '../registry/fence-refresh.ts';
 import type { KeyQueue } from '../registry/key-queue.ts';
 import type { Registry, ServedKind } from '../registry/registry.ts';
@@ -14,6 +15,7 @@ import type { Representation } from '../requests/media-type.ts';
 import type { ResourceTarget } from '../requests/route.ts';
 import type { ServerRequest, ServerResponse } from '../requests/server-request.ts';
 import type { Store } from '../store/store.ts';
+import type { UnreadBudget } from './unread-budget.ts';
 
 /** What every verb of a server works with. */
 export interface ServerParts {
@@ -23,6 +25,8 @@ export interface ServerParts {
   readonly snapshots: ListSnapshots;
   readonly refresh: FenceRefresh;
   readonly races: KeyQueue;
+  /** Of all watches together. */
+  readonly unread: UnreadBudget;
   /** Aborts when the server stops or has lost its store: watches end. */
   readonly ending: AbortSignal;
   readonly clock: Clock;
@@ -45,7 +49,7 @@ export interface VerbContext {
   readonly representation: Representation;
 }
 
-export type VerbHandler = (context: VerbContext) => Promise<ServerResponse>;
+export type VerbHandler = (context: VerbContext) => Eventual<ServerResponse>;
 
 /** The name in the URL; only called on routes that have one. */
 export function nameOf({ target }: VerbContext): string {

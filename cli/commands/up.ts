@@ -2,6 +2,7 @@ import * as Flags from '@oclif/core/flags';
 import { CoppiceCommand, words } from '../coppice-command.ts';
 import { usage } from '../failure.ts';
 import { coppiceHome } from '../io.ts';
+import { pkiFlag } from '../pki-flag.ts';
 import { storeFlags } from '../store-flags.ts';
 import { upOptions } from '../up/options.ts';
 
@@ -14,6 +15,7 @@ export default class Up extends CoppiceCommand {
       description: 'folder of the installation; $COPPICE_HOME, else ~/.coppice',
       helpValue: 'FOLDER',
     }),
+    pki: pkiFlag,
     port: Flags.integer({
       description: 'port of the API; 0 takes any free one; $COPPICE_PORT, else 7799',
       min: 0,
@@ -41,6 +43,7 @@ export default class Up extends CoppiceCommand {
       {
         ...flags,
         home: coppiceHome(this.io, flags.home),
+        pki: flags.pki,
         port: flags.port,
         driver: flags.driver,
         hosts: flags.hosts,

@@ -14,6 +14,8 @@ export interface Home {
   /** What processes of controllers speak to the server by. */
   readonly controllersKubeconfig: string;
   readonly lock: string;
+  /** What this home's server is called. */
+  readonly serverName: string;
   readonly log: string;
   readonly images: string;
   readonly cache: string;
@@ -37,6 +39,7 @@ export function openHome(path: string): Home {
     kubeconfig: join(path, 'kubeconfig'),
     controllersKubeconfig: join(path, CONTROLLERS_KUBECONFIG),
     lock: join(path, 'up.pid'),
+    serverName: join(path, 'server.json'),
     log: join(path, 'log', 'coppice.log'),
     images: join(path, 'images'),
     cache: join(path, 'cache'),

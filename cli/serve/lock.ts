@@ -1,9 +1,9 @@
 import { readFileSync, renameSync, rmSync, unlinkSync, writeFileSync } from 'node:fs';
-import { DatabaseSync } from 'node:sqlite';
 import type { HostProcesses } from '../../nodelet/drivers/qemu/host-processes.ts';
 import type { Clock } from '../../resources/ambient/clock.ts';
 import { isObject } from '../../resources/meta/object.ts';
 import { Failure } from '../failure.ts';
+import { takeTurn } from './turn.ts';
 
 /** One process on one boot of one machine. */
 interface Holder {
@@ -19,12 +19,6 @@ export interface LockDeps {
   readonly clock: Clock;
 }
 
-const TURN_MS = 10_000;
-const TURN_RETRY_MS = 20;
-/** SQLite's codes for a lock that another connection has, and for a full disk. */
-const SQLITE_BUSY = 5;
-const SQLITE_FULL = 13;
-
 /**
  * Takes the installation for this process: one `coppice up` a home. A file left by a process that is gone, or by an earlier boot, is replaced.
  * Throws a `Failure` that names the pid of the one that runs. Disposing it gives the installation free.
@@ -32,6 +26,7 @@ const SQLITE_FULL = 13;
 export async function takeLock(path: string, deps: LockDeps): Promise<Disposable> {
   const { processes, clock } = deps;
   const own = await describe(deps);
+  // Of two that find the same dead holder the later would else throw out the earlier.
   using _turn = await takeTurn(`${path}.turn`, clock);
   const holder = readHolder(path);
   if (holder !== undefined && (await isAlive(holder, processes))) {
@@ -41,52 +36,6 @@ export async function takeLock(path: string, deps: LockDeps): Promise<Disposable
   }
   replace(path, own);
   return { [Symbol.dispose]: () => release(path, own) };
-}
-
-/**
- * Looking at who holds the installation and replacing one that is gone is one step, for one process at a time: of two that find the same dead holder the
- * later would else throw out the earlier. An SQLite lock, because the system gives it free whatever becomes of the process.
- */
-async function takeTurn(path: string, clock: Clock): Promise<Disposable> {
-  const deadline = clock.monotonic() + TURN_MS;
-  const database = openTurn(path);
-  for (;;) {
-    try {
-      // Nothing is ever written, so there is nothing to keep a journal of.
-      database.exec('PRAGMA journal_mode = OFF; BEGIN EXCLUSIVE');
-      return { [Symbol.dispose]: () => database.close() };
-    } catch (error) {
-      if (sqliteCode(error) !== SQLITE_BUSY || clock.monotonic() > deadline) {
-        database.close();
-        throw turnFailure(error, path);
-      }
-    }
-    await clock.sleep(TURN_RETRY_MS);
-  }
-}
-
-function sqliteCode(error: unknown): unknown {
-  return error instanceof Error && 'errcode' in error ? error.errcode : undefined;
-}
-
-function turnFailure(error: unknown, path: string): Error {
-  const message = error instanceof Error ? error.message : String(error);
-  const code = sqliteCode(error);
-  if (code === SQLITE_FULL) return Object.assign(new Error(message, { cause: error }), { code: 'ENOSPC', path });
-  if (code === SQLITE_BUSY)
-    return new Failure('another start on this home gets no further', {
-      hint: 'end that one, and try again',
-      cause: error,
-    });
-  return new Failure(`${path} cannot be locked: ${message}`, { hint: 'remove that file', cause: error });
-}
-
-function openTurn(path: string): DatabaseSync {
-  try {
-    return new DatabaseSync(path);
-  } catch (error) {
-    throw new Failure(`${path} cannot be opened`, { hint: 'look at what is there, and whose it is', cause: error });
-  }
 }
 
 async function describe({ processes, pid }: LockDeps): Promise<Holder> {

@@ -1,7 +1,7 @@
-import { resolve } from 'node:path';
 import { parseFaults, type SimFault } from '../../nodelet/drivers/sim/faults.ts';
 import { Failure } from '../failure.ts';
 import type { Io } from '../io.ts';
+import { folderIn, portFrom } from '../serve/server-options.ts';
 import { type StoreFlags, type StoreOptions, storeOptions } from '../serve/store-options.ts';
 
 /** What `coppice up` was asked for, with defaults filled in. */
@@ -9,6 +9,8 @@ export interface UpOptions {
   /** Absolute. */
   readonly home: string;
   readonly store: StoreOptions;
+  /** Absolute: keys and certificates that other servers use too; the home's own where there is none. */
+  readonly pki: string | undefined;
   /** 0 is any free port. */
   readonly port: number;
   readonly driver: 'auto' | 'qemu' | 'sim';
@@ -22,12 +24,11 @@ export interface UpOptions {
 /** Resolves when the control plane has stopped. Throws a `Failure` when it cannot start; guests are left running either way. */
 export type RunUp = (options: UpOptions, io: Io, signal: AbortSignal) => Promise<void>;
 
-export const DEFAULT_PORT = 7799;
-
 /** Checks flags against each other and fills in the environment and defaults. */
 export function upOptions(
   flags: StoreFlags & {
     readonly home: string;
+    readonly pki: string | undefined;
     readonly port: number | undefined;
     readonly driver: string;
     readonly hosts: number | undefined;
@@ -43,24 +44,16 @@ export function upOptions(
     throw new Failure('--hosts is for simulated hosts', { hint: `add --driver sim` });
   if (driver !== 'sim' && flags.faults !== undefined)
     throw new Failure('--faults is for simulated hosts', { hint: `add --driver sim` });
-  if (flags.home === '')
-    throw new Failure('--home is empty', { hint: 'name a folder, or leave it out for ~/.coppice' });
   return {
-    home: resolve(cwd, flags.home),
+    home: folderIn('home', flags.home, cwd),
     store: storeOptions(flags, env, cwd),
+    pki: flags.pki === undefined ? undefined : folderIn('pki', flags.pki, cwd),
     port: flags.port ?? portFrom(env.COPPICE_PORT),
     driver,
     hosts: flags.hosts,
     quickstart: !flags.noQuickstart,
     faults: faultsFrom(flags.faults),
   };
-}
-
-function portFrom(text: string | undefined): number {
-  if (text === undefined || text === '') return DEFAULT_PORT;
-  const port = Number(text);
-  if (!/^[0-9]+$/.test(text) || port > 65535) throw new Failure(`COPPICE_PORT is "${text}", which is not a port`);
-  return port;
 }
 
 function faultsFrom(text: string | undefined): readonly SimFault[] {

@@ -3,21 +3,25 @@ import { OPERATOR } from '../../apiserver/auth/identity.ts';
 import { ApiClient } from '../../apiserver/client/client.ts';
 import { Controllers } from '../../controllers/run.ts';
 import { buildTinyLinux } from '../../nodelet/images/build-tiny-linux.ts';
-import { type Logger, lineLogger } from '../../resources/ambient/log.ts';
+import type { Logger } from '../../resources/ambient/log.ts';
 import { systemClock } from '../../resources/ambient/system-clock.ts';
 import { systemIds } from '../../resources/ambient/system-ids.ts';
 import { Policy } from '../../resources/kinds/policy.ts';
 import { Failure } from '../failure.ts';
-import { type Io, printLine, warn } from '../io.ts';
+import { type Io, printLine } from '../io.ts';
 import { quoted } from '../render/shell-word.ts';
-import { type Home, openHome, startFailure } from '../serve/home.ts';
-import { takeLock } from '../serve/lock.ts';
-import { LogFile } from '../serve/log-file.ts';
+import { type Fleet, type FleetWish, LOCAL_GROUP, openFleet } from '../serve/drivers.ts';
+import { type Home, openHome } from '../serve/home.ts';
+import { lockHome } from '../serve/lock-home.ts';
+import { machineName } from '../serve/machine-name.ts';
+import { startNodelets } from '../serve/nodelets.ts';
+import { openLog } from '../serve/open-log.ts';
+import { ALONE } from '../serve/server-options.ts';
 import { type StartedServer, startServer } from '../serve/start-server.ts';
+import { stateOf } from '../serve/state-of.ts';
+import { untilAborted } from '../serve/until-aborted.ts';
 import { EXIT_STORE_LOST, whileStoreLives } from '../serve/while-store-lives.ts';
-import { type Fleet, hostProcesses, LOCAL_GROUP, openFleet } from './drivers.ts';
 import { tellLeftBehind } from './left-behind.ts';
-import { startNodelets } from './nodelets.ts';
 import type { RunUp, UpOptions } from './options.ts';
 import { applyQuickstart, awaitQuickstart, QUICKSTART_VM, type QuickstartDeps } from './quickstart.ts';
 import { Steps } from './steps.ts';
@@ -27,6 +31,7 @@ const ids = systemIds;
 const random = Math.random;
 /** One machine is shared generously: a flex VM is guaranteed this part of each vCPU. */
 const LOCAL_SHARE = '1/32';
+const DEFAULT_SIM_HOSTS = 3;
 
 export const runUp: RunUp = async (options, io, signal) => {
   try {
@@ -58,8 +63,8 @@ async function serve(options: UpOptions, io: Io, signal: AbortSignal): Promise<v
   const log = openLog(home, io, held);
   const started = await steps.step(
     'API server',
-    () => startServer({ home, store: options.store, port: options.port, clock, ids, random, log }, held),
-    (made) => `API server on ${made.url}, state in ${stateOf(options, home)}`,
+    () => startServer({ ...ALONE, ...options, home, clock, ids, random, log, signal }, held),
+    (made) => `API server on ${made.url}, state in ${stateOf(options.store, home)}`,
   );
   await whileStoreLives(started.store.lost, signal, async (ends) => {
     await using hosts = new AsyncDisposableStack();
@@ -78,7 +83,7 @@ async function runHosts(served: Served, held: AsyncDisposableStack, beganMs: num
   const where = shared ? `${hostname()}/${process.pid}` : hostname();
   held.use(new Controllers({ transportFor, clock, ids, random, log, where, shared }));
   const fleet = held.use(
-    await steps.step('hosts', () => openFleet(options, { home, clock, ids, log }, signal), hostsLine),
+    await steps.step('hosts', () => openFleet(fleetWish(options), { home, clock, ids, log }, signal), hostsLine),
   );
   steps.say(`  ${fleet.note}`);
   if (fleet.kind === 'qemu') await shareLocally(client, steps, signal);
@@ -90,7 +95,13 @@ async function runHosts(served: Served, held: AsyncDisposableStack, beganMs: num
   const ready = options.quickstart && (await startQuickstart(quickstart, signal));
   steps.say(`up in ${((clock.monotonic() - beganMs) / 1000).toFixed(1)} s\n`);
   for (const line of nextCommands(home, ready)) steps.say(line);
-  await Promise.race([aborted(signal), nodelets.failed]);
+  await Promise.race([untilAborted(signal), nodelets.failed]);
+}
+
+/** Simulated hosts are `mac-1` and so on, the real one is called as its machine. */
+function fleetWish({ driver, hosts = DEFAULT_SIM_HOSTS, faults }: UpOptions): FleetWish {
+  const simulated = Array.from({ length: hosts }, (_, i) => `mac-${i + 1}`);
+  return { driver, simulated, real: machineName(), faults };
 }
 
 /** Whether there is a quickstart VM to try things on. */
@@ -99,35 +110,8 @@ async function startQuickstart(deps: QuickstartDeps, signal: AbortSignal): Promi
   return awaitQuickstart(deps, signal);
 }
 
-async function lockHome(home: Home): Promise<Disposable> {
-  try {
-    return await takeLock(home.lock, { processes: hostProcesses(clock), pid: process.pid, clock });
-  } catch (error) {
-    throw startFailure(error, home.path);
-  }
-}
-
 function controller(user: string) {
   return { user, groups: ['system:controllers', 'system:authenticated'] };
-}
-
-function openLog(home: Home, io: Io, held: AsyncDisposableStack): Logger {
-  try {
-    const file = held.use(new LogFile(home.log));
-    return lineLogger(
-      (line) => {
-        file.write(line);
-        if (/^\S+ error /.test(line)) warn(io, line);
-      },
-      () => clock.now(),
-    );
-  } catch (error) {
-    throw startFailure(error, home.path);
-  }
-}
-
-function stateOf({ store }: UpOptions, home: Home): string {
-  return store.kind === 'sqlite' ? home.path : `etcd at ${store.endpoints.join(', ')}`;
 }
 
 function hostsLine(fleet: Fleet): string {
@@ -164,12 +148,4 @@ function nextCommands(home: Home, ready: boolean): readonly string[] {
     '',
     'Ctrl-C stops the control plane and leaves guests running.',
   ];
-}
-
-/** Resolves when the signal aborts. */
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    signal.addEventListener('abort', () => resolve(), { once: true });
-  });
 }

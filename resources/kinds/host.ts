@@ -1,8 +1,12 @@
 import { Type } from 'typebox';
 import { hostFacts } from '../guards/host-guard.ts';
+import { hostLease } from '../guards/host-lease.ts';
 import { hostInUse } from '../guards/in-use.ts';
 import { defineCoppiceKind, type ObjectOf } from '../meta/define-kind.ts';
 import { conditions, instant, oneOf, quantity } from '../meta/schema.ts';
+import { CONTROL_PLANE } from './control-plane.ts';
+import { HOST_CERTIFICATE } from './host-certificate.ts';
+import { HOST_TOKEN } from './host-token.ts';
 
 const amounts = (what: string) =>
   Type.Optional(
@@ -25,6 +29,13 @@ const spec = Type.Object(
     }),
     cordoned: Type.Optional(
       Type.Boolean({ description: 'No new VM is placed here while this is true; those here stay.' }),
+    ),
+    trustedStore: Type.Optional(
+      Type.String({
+        maxLength: 253,
+        description:
+          'Acknowledges that the store was put back or replaced: what status.distrustedStore says. Good once; until then nothing is stopped or removed here.',
+      }),
     ),
   },
   { description: 'What the operator wants of the host.' },
@@ -98,6 +109,12 @@ const status = Type.Object(
         },
       ),
     ),
+    distrustedStore: Type.Optional(
+      Type.String({
+        description:
+          'The store, as UID@REVISION, that was found where another, or a later state, was known. Nothing is stopped or removed until spec.trustedStore says the same.',
+      }),
+    ),
     observedGeneration: Type.Optional(
       Type.Integer({ format: 'int64', description: 'The generation this status is about.' }),
     ),
@@ -115,9 +132,11 @@ export const Host = defineCoppiceKind({
   namespaced: false,
   spec,
   status,
+  actions: [HOST_TOKEN, HOST_CERTIFICATE, CONTROL_PLANE],
   streams: [
     { name: 'control', description: 'The socket a nodelet keeps to the server.' },
     { name: 'dialback', description: 'What a nodelet opens for one stream, with a one-use ticket.' },
+    { name: 'relay', description: 'What another API server opens for one stream of its own clients.' },
   ],
   columns: [
     { name: 'Ready', type: 'string', jsonPath: '.status.conditions[?(@.type=="Ready")].status' },
@@ -130,6 +149,6 @@ export const Host = defineCoppiceKind({
     { name: 'Accelerator', type: 'string', jsonPath: '.status.driver.accelerator', priority: 1 },
   ],
   nameRule: 'label',
-  rules: { guards: [hostFacts, hostInUse] },
+  rules: { guards: [hostFacts, hostLease, hostInUse] },
 });
 export type Host = ObjectOf<typeof spec, typeof status>;

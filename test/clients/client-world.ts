@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Home, openHome } from '../../cli/serve/home.ts';
+import { ALONE } from '../../cli/serve/server-options.ts';
 import { type StartedServer, startServer } from '../../cli/serve/start-server.ts';
 import { Controllers } from '../../controllers/run.ts';
 import { silentLogger } from '../../resources/ambient/log.ts';
@@ -49,7 +50,7 @@ export class ClientWorld implements AsyncDisposable {
 
 async function start(home: Home, port: number, held: AsyncDisposableStack): Promise<StartedServer> {
   const deps = { clock: systemClock, ids: systemIds, random: Math.random, log: silentLogger };
-  const started = await startServer({ ...deps, home, store: { kind: 'sqlite' }, port }, held);
+  const started = await startServer({ ...ALONE, ...deps, home, store: { kind: 'sqlite' }, port }, held);
   const groups = ['system:controllers', 'system:authenticated'];
   held.use(new Controllers({ ...deps, transportFor: (user) => started.server.transportFor({ user, groups }) }));
   return started;

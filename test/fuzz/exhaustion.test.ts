@@ -104,6 +104,19 @@ describe('a server that clients try to exhaust', () => {
     await Promise.all(closed);
   });
 
+  it('ends connections whose readers take no answers, however small each is', async function () {
+    this.timeout(60_000);
+    const body = { metadata: { name: 'small' }, data: { a: 'x'.repeat(250_000) } };
+    assert.equal((await send(test.server.app, 'POST', CONFIG_MAPS, { body })).status, 201);
+    using line = await open();
+    line.socket.pause();
+    line.write(Buffer.from(`GET ${CONFIG_MAPS}/small ${HEAD}\r\n`.repeat(64)));
+    await until('the connection is ended', () => {
+      line.write(Buffer.from('\r\n'));
+      return line.socket.destroyed;
+    });
+  });
+
   it('holds a thousand idle connections, serves others, and lets them go', async function () {
     this.timeout(60_000);
     const lines: TlsLine[] = [];

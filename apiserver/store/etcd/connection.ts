@@ -3,7 +3,15 @@ import { type CallOptions, InterceptingCall, type Interceptor, type Metadata } f
 import { type IDefaultPolicyContext, NoopPolicy } from 'cockatiel';
 import { ConnectionPool } from 'etcd3/lib/connection-pool.js';
 import type { IOptions } from 'etcd3/lib/options.js';
-import { type ICallable, type IWatchRequest, type IWatchResponse, KVClient, WatchClient } from 'etcd3/lib/rpc.js';
+import {
+  type ICallable,
+  type IStatusResponse,
+  type IWatchRequest,
+  type IWatchResponse,
+  KVClient,
+  MaintenanceClient,
+  WatchClient,
+} from 'etcd3/lib/rpc.js';
 import type { Clock } from '../../../resources/ambient/clock.ts';
 import { callError, EtcdCallError } from './call-error.ts';
 import { CallSlots } from './call-slots.ts';
@@ -60,14 +68,19 @@ export class EtcdConnection {
 
   /** Something that may be done twice: tried again until it is answered, for ten seconds. */
   read<T>(call: KvCall<T>, signal?: AbortSignal): Promise<T> {
-    const failing = ({ failure }: EtcdCallError) => failure === 'NotSent' || failure === 'Unclear';
-    return this.#call(call, { again: failing, tryMs: TRY_MS, deadlineMs: this.deadline(), signal });
+    return this.#again((pool, options) => call(new KVClient(pool), options), signal);
+  }
+
+  /** What a member says of itself, such as how large its database is. */
+  status(signal?: AbortSignal): Promise<IStatusResponse> {
+    return this.#again((pool, options) => new MaintenanceClient(pool).status(options), signal);
   }
 
   /** Something that must not be done twice: tried again only while no server has seen it. */
   write<T>(call: KvCall<T>, deadlineMs: number): Promise<T> {
     const unsent = ({ failure }: EtcdCallError) => failure === 'NotSent';
-    return this.#call(call, { again: unsent, tryMs: CALL_MS, deadlineMs, signal: undefined });
+    const how = { again: unsent, tryMs: CALL_MS, deadlineMs, signal: undefined };
+    return this.#call((pool, options) => call(new KVClient(pool), options), how);
   }
 
   /** On the clock that never goes back: ten seconds from now. */
@@ -107,7 +120,12 @@ export class EtcdConnection {
     for (const member of this.#members) member.close();
   }
 
-  async #call<T>(call: KvCall<T>, how: How): Promise<T> {
+  #again<T>(call: Call<T>, signal: AbortSignal | undefined): Promise<T> {
+    const failing = ({ failure }: EtcdCallError) => failure === 'NotSent' || failure === 'Unclear';
+    return this.#call(call, { again: failing, tryMs: TRY_MS, deadlineMs: this.deadline(), signal });
+  }
+
+  async #call<T>(call: Call<T>, how: How): Promise<T> {
     const { again, deadlineMs, signal } = how;
     const ended = new AbortController();
     const stop = this.#clock.after(Math.max(0, deadlineMs - this.#clock.monotonic()), () => ended.abort(overdue()));
@@ -138,9 +156,9 @@ export class EtcdConnection {
     }
   }
 
-  #once<T>(call: KvCall<T>, pool: ConnectionPool, { deadlineMs, tryMs }: How, signal: AbortSignal): Promise<T> {
+  #once<T>(call: Call<T>, pool: ConnectionPool, { deadlineMs, tryMs }: How, signal: AbortSignal): Promise<T> {
     const leftMs = Math.max(1, Math.min(tryMs, deadlineMs - this.#clock.monotonic()));
-    return call(new KVClient(pool), { deadline: this.#clock.now() + leftMs, interceptors: [cancelledBy(signal)] });
+    return call(pool, { deadline: this.#clock.now() + leftMs, interceptors: [cancelledBy(signal)] });
   }
 
   #pool(member: number): ConnectionPool {
@@ -154,6 +172,8 @@ export class EtcdConnection {
     if (this.#current === member) this.#current = (member + 1) % this.#members.length;
   }
 }
+
+type Call<T> = (pool: ConnectionPool, options: CallOptions) => Promise<T>;
 
 interface How {
   readonly again: (error: EtcdCallError) => boolean;

@@ -1,47 +1,119 @@
-import type { IKeyValue, ITxnResponse } from 'etcd3/lib/rpc.js';
+import type { ITxnResponse } from 'etcd3/lib/rpc.js';
 import type { Ids } from '../../../resources/ambient/ids.ts';
-import { StoreError } from '../store.ts';
+import { StoreError, type StoreOrigin } from '../store.ts';
 import { EtcdCallError } from './call-error.ts';
 import type { EtcdConnection } from './connection.ts';
+import { encodeIdentity, type IdentityRecord, parseIdentity } from './identity-record.ts';
 import { type Layout, Revisions } from './layout.ts';
-
-/** What this code writes. A store with a greater number is refused. */
-const SCHEMA = 1;
 
 export interface Identity {
   readonly uid: string;
+  readonly origin: StoreOrigin | undefined;
   readonly revisions: Revisions;
+  /** History before this one is none of this store's: it was being filled. */
+  readonly floor: number;
   /** The revision of the store when it was asked. */
   readonly revision: number;
 }
 
-/** Reads the identity of the store, or makes it where the root is still empty. Trying that again changes nothing. */
+/**
+ * Reads the identity of the store, or makes it where the root is still empty. Trying that again changes nothing. Throws `Unreadable` for a store that
+ * nobody may serve from: one that is not finished, or was moved away.
+ */
 export async function openIdentity(connection: EtcdConnection, layout: Layout, ids: Ids): Promise<Identity> {
-  const value = Buffer.from(JSON.stringify({ schema: SCHEMA, uid: ids.uid() }));
+  const { answer, record } = await findOrMake(connection, layout, { uid: ids.uid(), base: 0 });
+  refuseUnserved(record, layout);
+  return identityOf(answer, record);
+}
+
+/** The identity of a store that is there. Throws `Unreadable` when there is none or it is unfinished; one that was moved away is read only when told. */
+export async function existingIdentity(
+  connection: EtcdConnection,
+  layout: Layout,
+  movedToo: boolean,
+): Promise<Identity> {
+  const { answer, record } = await findOrMake(connection, layout, undefined);
+  if (record.unfinished || !movedToo) refuseUnserved(record, layout);
+  return identityOf(answer, record);
+}
+
+/** What the identity says, and when it was written last; undefined where the root is empty. Throws `Unreadable` when there is something else. */
+export async function readIdentityRecord(
+  connection: EtcdConnection,
+  layout: Layout,
+): Promise<{ readonly record: IdentityRecord; readonly modRevision: string } | undefined> {
+  const answer = await connection.read((kv, options) =>
+    kv.txn(
+      {
+        compare: [],
+        success: [
+          { request_range: { ...layout.everything, limit: 1, keys_only: true } },
+          { request_range: { key: layout.meta } },
+        ],
+        failure: [],
+      },
+      options,
+    ),
+  );
+  const [any] = answer.responses[0]?.response_range.kvs ?? [];
+  if (any === undefined) return undefined;
+  const meta = metaIn(answer, layout);
+  return { record: parseIdentity(meta, layout), modRevision: meta.mod_revision };
+}
+
+/** The answer that has the identity; where the root is still empty, the given one is made first. */
+export async function findOrMake(
+  connection: EtcdConnection,
+  layout: Layout,
+  made: IdentityRecord | undefined,
+): Promise<Found> {
+  const put = made === undefined ? [] : [{ request_put: { key: layout.meta, value: encodeIdentity(made) } }];
   const answer = await connection.read((kv, options) =>
     kv.txn(
       {
         // No key under the root was ever created: the compare covers all of them.
         compare: [{ ...layout.everything, target: 'Create', result: 'Equal', create_revision: 0 }],
-        success: [{ request_put: { key: layout.meta, value } }, { request_range: { key: layout.meta } }],
+        success: [...put, { request_range: { key: layout.meta } }],
         failure: [{ request_range: { key: layout.meta } }],
       },
       options,
     ),
   );
-  return readIdentity(answer, layout);
+  if (answer.succeeded && made === undefined)
+    throw new StoreError('Unreadable', `there is no store under ${layout.root} in etcd`);
+  const meta = metaIn(answer, layout);
+  return { answer, record: parseIdentity(meta, layout) };
+}
+
+/** What makes an identity of what etcd answered. */
+export function identityOf(answer: ITxnResponse, record: IdentityRecord): Identity {
+  const [meta] = answer.responses.at(-1)?.response_range.kvs ?? [];
+  if (meta === undefined) throw new TypeError('an answer without the identity');
+  const revisions = new Revisions(Number(meta.create_revision) - record.base);
+  return {
+    uid: record.uid,
+    origin: record.origin,
+    revisions,
+    revision: revisions.ours(answer.header.revision),
+    floor: revisions.ours(meta.mod_revision),
+  };
 }
 
 /** Asks for the identity again; throws `Unreadable` when it is another one, or when the data went back behind `revision`. */
 export async function confirmIdentity(
-  { connection, layout, uid, revisions }: { connection: EtcdConnection; layout: Layout } & Omit<Identity, 'revision'>,
+  {
+    connection,
+    layout,
+    uid,
+    revisions,
+  }: { connection: EtcdConnection; layout: Layout } & Pick<Identity, 'uid' | 'revisions'>,
   revision: number,
   signal: AbortSignal,
 ): Promise<number> {
   const answer = await connection.read((kv, options) => kv.range({ key: layout.meta }, options), signal);
   const [meta] = answer.kvs;
   const found = meta && parseIdentity(meta, layout);
-  if (found?.uid !== uid || meta === undefined || revisions.ours(meta.create_revision) !== 0)
+  if (found?.uid !== uid || meta === undefined || revisions.ours(meta.create_revision) !== found.base)
     throw new StoreError('Unreadable', `etcd no longer holds the store ${uid} under ${layout.root}`);
   const now = revisions.ours(answer.header.revision);
   if (now < revision)
@@ -56,7 +128,7 @@ export async function confirmIdentity(
 export async function findCompacted(
   connection: EtcdConnection,
   layout: Layout,
-  { revisions, revision }: Identity,
+  { revisions, revision, floor }: Identity,
 ): Promise<number> {
   const readable = async (at: number) => {
     const query = { key: layout.meta, revision: revisions.theirs(at), keys_only: true };
@@ -68,8 +140,8 @@ export async function findCompacted(
       throw error;
     }
   };
-  if (await readable(0)) return 0;
-  let gone = 0;
+  if (await readable(floor)) return floor;
+  let gone = floor;
   let there = revision;
   while (there - gone > 1) {
     const middle = Math.floor((gone + there) / 2);
@@ -79,31 +151,28 @@ export async function findCompacted(
   return there;
 }
 
-function readIdentity({ header, responses }: ITxnResponse, layout: Layout): Identity {
+interface Found {
+  readonly answer: ITxnResponse;
+  readonly record: IdentityRecord;
+}
+
+function metaIn({ responses }: ITxnResponse, layout: Layout) {
   const meta = responses.at(-1)?.response_range.kvs[0];
   if (meta === undefined)
     throw new StoreError('Unreadable', `etcd has keys under ${layout.root}/ that are not those of a store`);
-  const { uid } = parseIdentity(meta, layout);
-  const revisions = new Revisions(Number(meta.create_revision));
-  return { uid, revisions, revision: revisions.ours(header.revision) };
+  return meta;
 }
 
-function parseIdentity({ value }: IKeyValue, layout: Layout): { readonly uid: string } {
-  const parsed = parsedJson(value.toString());
-  const { schema, uid } = typeof parsed === 'object' && parsed !== null ? (parsed as Record<string, unknown>) : {};
-  if (typeof schema !== 'number' || typeof uid !== 'string')
-    throw new StoreError('Unreadable', `what etcd holds at ${layout.root}/meta is not the identity of a store`);
-  if (schema > SCHEMA) {
-    const message = `the store under ${layout.root} in etcd has schema ${schema}; this version knows ${SCHEMA}`;
-    throw new StoreError('Unreadable', `${message}: run a newer one`);
-  }
-  return { uid };
+function refuseUnserved({ unfinished, moved }: IdentityRecord, layout: Layout): void {
+  if (unfinished) throw unfinishedError(layout);
+  if (moved === undefined) return;
+  const message = `the store under ${layout.root} in etcd was moved to ${moved.to} on ${moved.at}`;
+  throw new StoreError('Unreadable', `${message}: serve from there`);
 }
 
-function parsedJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+function unfinishedError({ root }: Layout): StoreError {
+  return new StoreError(
+    'Unreadable',
+    `the store under ${root} in etcd is not complete: a restore or a move into it was cut short; run that again`,
+  );
 }

@@ -52,8 +52,9 @@ function afterPrefix(prefix: string): Buffer {
 }
 
 /**
- * Between etcd's revisions and the store's. The store's revision 0 is the etcd revision its identity was made at, so a store begins at 0 in any
- * etcd, and in one that nobody else writes to its revisions have no gaps.
+ * Between etcd's revisions and the store's: `base` is what theirs are ahead of ours. The store's revision 0 is the etcd revision its identity was
+ * made at, so a store begins at 0 in any etcd, and in one that nobody else writes to its revisions have no gaps. One that took over from another
+ * begins where that one was; then `base` may be negative.
  */
 export class Revisions {
   readonly #base: number;
@@ -72,10 +73,11 @@ export class Revisions {
     return revision + this.#base;
   }
 
-  /** What a compare asks for. Absent is 0 on both sides; no key was ever below the base. */
+  /** What a compare asks for. Absent is 0 on both sides; no key was ever at a revision before etcd's first. */
   compared(revision: number): number {
     if (revision === 0) return 0;
-    return revision < 0 ? -1 : this.theirs(revision);
+    const theirs = this.theirs(revision);
+    return revision < 0 || theirs <= 0 ? -1 : theirs;
   }
 }
 

@@ -36,6 +36,8 @@ export class RootWatch {
   readonly #options: RootWatchOptions;
   readonly #waiting = new Set<Waiter>();
   #hub: WatchHub;
+  /** What the hubs before this one handed out. */
+  #publishedBefore = 0;
   #ended: StoreError | undefined;
   #patienceMs = PATIENCE_MS;
   #syncing: Promise<void> | undefined;
@@ -47,6 +49,11 @@ export class RootWatch {
 
   get revision(): number {
     return this.#hub.revision;
+  }
+
+  /** Bytes of all batches handed out so far. */
+  get published(): number {
+    return this.#publishedBefore + this.#hub.published;
   }
 
   reaches(position: number): boolean {
@@ -140,6 +147,7 @@ export class RootWatch {
 
   #restart(revision: number, error: StoreError): void {
     const old = this.#hub;
+    this.#publishedBefore += old.published;
     this.#hub = new WatchHub(revision, this.#options.watchBufferBytes);
     old.end(error);
     this.#wake();

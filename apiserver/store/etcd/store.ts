@@ -10,12 +10,15 @@ import {
   type StagedTxn,
   type Store,
   StoreError,
+  type StoreOrigin,
+  type StoreSize,
   type TxnRequest,
   type TxnResult,
 } from '../store.ts';
 import { checkTxn } from '../txn-check.ts';
 import type { Source } from './batches.ts';
 import { EtcdCallError } from './call-error.ts';
+import { compactionSteps } from './compaction-steps.ts';
 import { type ConnectionOptions, EtcdConnection } from './connection.ts';
 import { readHistory } from './history.ts';
 import { findCompacted, type Identity, openIdentity } from './identity.ts';
@@ -31,19 +34,34 @@ export interface EtcdStoreOptions extends ConnectionOptions {
   readonly root?: string;
   /** How many bytes of batches are kept for watchers; who falls further behind is ended. Default 8 MiB. */
   readonly watchBufferBytes?: number;
+  /** What etcd's database may grow to, as its own `--quota-backend-bytes` has it, which it tells nobody. Default 2 GiB, as etcd's. */
+  readonly quotaBytes?: number;
   readonly ids: Ids;
   readonly log?: Logger;
 }
 
-const DEFAULT_ROOT = 'coppice';
+export const DEFAULT_ROOT = 'coppice';
 const DEFAULT_WATCH_BUFFER_BYTES = 8 * 1024 * 1024;
+/** How long a question waits for the one before it. */
+const QUESTION_PATIENCE_MS = 20;
+/** As it is in what a member says is wrong. */
+const NO_SPACE_ALARM = 'alarm:NOSPACE';
+const DEFAULT_QUOTA_BYTES = 2 * 1024 ** 3;
 
 /** Opens the store in etcd, and makes it where there is none yet. StoreError `Unavailable` when etcd does not answer within ten seconds, `Unreadable` when what is there is newer or not ours. */
 export async function openEtcdStore(options: EtcdStoreOptions): Promise<EtcdStore> {
+  return openEtcdStoreAs(options, (connection, layout) => openIdentity(connection, layout, options.ids));
+}
+
+/** Opens the store whose identity `identify` gives. */
+export async function openEtcdStoreAs(
+  options: EtcdStoreOptions,
+  identify: (connection: EtcdConnection, layout: Layout) => Promise<Identity>,
+): Promise<EtcdStore> {
   const connection = new EtcdConnection(options);
   try {
     const layout = new Layout(options.root ?? DEFAULT_ROOT);
-    const identity = await openIdentity(connection, layout, options.ids);
+    const identity = await identify(connection, layout);
     const compacted = await findCompacted(connection, layout, identity);
     return new EtcdStore({ connection, layout, ...identity }, compacted, options);
   } catch (error) {
@@ -78,16 +96,21 @@ export async function openEtcdStore(options: EtcdStoreOptions): Promise<EtcdStor
  */
 export class EtcdStore implements Store {
   readonly uid: string;
+  readonly origin?: StoreOrigin;
   readonly lost: Promise<StoreError>;
   readonly #source: Source;
   readonly #clock: Clock;
   readonly #root: RootWatch;
+  readonly #quotaBytes: number;
   readonly #order = new KeyOrder();
   readonly #ending = new AbortController();
   readonly #running: Promise<void>;
   readonly #pending = new Set<Promise<unknown>>();
   readonly #ranges = new Set<RunningRange>();
   #asked: Promise<number> | undefined;
+  /** The question under way, or that was last. */
+  #asking: Promise<unknown> = Promise.resolve();
+  readonly #floor: number;
   #compacted: number;
   #closed: StoreError | undefined;
   #disposed: Promise<void> | undefined;
@@ -96,10 +119,13 @@ export class EtcdStore implements Store {
     const { promise, resolve } = Promise.withResolvers<StoreError>();
     const { clock, log = silentLogger, watchBufferBytes = DEFAULT_WATCH_BUFFER_BYTES } = options;
     this.uid = opened.uid;
+    if (opened.origin !== undefined) this.origin = opened.origin;
+    this.#floor = opened.floor;
     this.lost = promise;
     this.#source = opened;
     this.#clock = clock;
     this.#compacted = compacted;
+    this.#quotaBytes = options.quotaBytes ?? DEFAULT_QUOTA_BYTES;
     this.#root = new RootWatch({ ...opened, clock, log, watchBufferBytes }, opened.revision);
     this.#running = this.#root.run(this.#ending.signal).then((loss) => {
       if (loss === undefined) return;
@@ -116,6 +142,10 @@ export class EtcdStore implements Store {
 
   compactedRevision(): number {
     return this.#compacted;
+  }
+
+  published(): number {
+    return this.#root.published;
   }
 
   async latest(signal?: AbortSignal): Promise<number> {
@@ -187,13 +217,27 @@ export class EtcdStore implements Store {
   async compact(revision: number, signal?: AbortSignal): Promise<void> {
     this.#assertOpen();
     if (revision > this.revision()) await this.#assertReached(revision, signal);
+    const from = this.#compacted;
     this.#raise(revision);
-    const { connection, revisions } = this.#source;
     const earlier = [...this.#ranges].filter((range) => range.revision < revision).map(({ done }) => done);
     await untilAborted(Promise.all(earlier), signal);
-    const request = { revision: revisions.theirs(revision), physical: true };
-    const compacting = connection.read((kv, options) => kv.compact(request, options), signal);
-    await this.#reading(compacting.catch(unlessCompacted));
+    for (const step of compactionSteps(Math.max(from, this.#floor), Math.max(revision, this.#floor))) {
+      const request = { revision: this.#source.revisions.theirs(step), physical: true };
+      const compacting = this.#source.connection.read((kv, options) => kv.compact(request, options), signal);
+      await this.#reading(compacting.catch(unlessCompacted));
+    }
+  }
+
+  /** Of the member that is asked. etcd never makes its file smaller by itself: what is not in use is room for later writes. */
+  async size(signal?: AbortSignal): Promise<StoreSize> {
+    this.#assertOpen();
+    const status = await this.#reading(this.#source.connection.status(signal));
+    return {
+      bytes: Number(status.dbSize),
+      usedBytes: Number(status.dbSizeInUse),
+      limitBytes: this.#quotaBytes,
+      refusing: status.errors.some((error) => error.includes(NO_SPACE_ALARM)),
+    };
   }
 
   /** Lets what was accepted end, then closes. Watches end with `Closed`. */
@@ -279,13 +323,25 @@ export class EtcdStore implements Store {
     }
   }
 
-  /** The question that begins next: one under way may be older than what its asker knows. Askers at once share it. */
+  /**
+   * The question that begins next: one under way may be older than what its asker knows. It begins when that one ends, so that all who ask
+   * meanwhile share one, or soon, should that one take its time.
+   */
   #shared(): Promise<number> {
-    this.#asked ??= Promise.resolve().then(() => {
+    this.#asked ??= this.#turn().then(() => {
       this.#asked = undefined;
-      return this.#ask();
+      const answer = this.#ask();
+      this.#asking = answer.catch(() => {});
+      return answer;
     });
     return this.#asked;
+  }
+
+  async #turn(): Promise<void> {
+    const patience = Promise.withResolvers<void>();
+    const stop = this.#clock.after(QUESTION_PATIENCE_MS, patience.resolve);
+    await Promise.race([this.#asking, patience.promise]);
+    stop();
   }
 
   async #ask(): Promise<number> {

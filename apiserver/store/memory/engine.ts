@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { CommitFault, Engine, EngineRange, LogRow, Opened } from '../engine.ts';
 import { toEvent } from '../log-store.ts';
-import { type Batch, type Entry, type RangeResult, StoreError } from '../store.ts';
+import { type Batch, type Entry, type RangeResult, type StoreBirth, StoreError, type StoreSize } from '../store.ts';
 
 const HISTORY_PAGE = 256;
 
@@ -15,16 +15,17 @@ export class MemoryEngine implements Engine {
   /** The rows of each key, oldest first. */
   readonly #rows = new Map<string, LogRow[]>();
 
-  constructor(uid: string) {
+  constructor({ uid, revision, origin }: StoreBirth) {
     const { promise, resolve } = Promise.withResolvers<StoreError>();
     this.died = promise;
     this.#die = resolve;
-    this.opened = { uid, revision: 0, compacted: 0, live: [] };
+    this.opened = { uid, origin, revision, compacted: revision, live: [] };
   }
 
   async commit(rows: readonly LogRow[], fault: CommitFault | undefined): Promise<void> {
     await nextTurn();
     if (fault === 'NoSpace') throw new StoreError('NoSpace', 'a test filled the disk');
+    if (fault === 'ReadOnly') throw new StoreError('Unavailable', 'a test made the disk read-only');
     if (fault !== undefined) {
       const error = new StoreError('UnknownOutcome', `a test failed the commit: ${fault}`);
       if (fault === 'Death') this.#die(error);
@@ -64,6 +65,11 @@ export class MemoryEngine implements Engine {
       else this.#rows.set(key, kept);
     }
     this.#log = this.#log.filter((row) => row.revision > revision);
+  }
+
+  async size(): Promise<StoreSize> {
+    const bytes = this.#log.reduce((sum, row) => sum + row.key.length + (row.value?.byteLength ?? 0), 0);
+    return { bytes, usedBytes: bytes };
   }
 
   async close(): Promise<void> {}

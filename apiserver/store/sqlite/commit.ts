@@ -1,12 +1,15 @@
 import type { DatabaseSync } from 'node:sqlite';
 import type { CommitFault, LogRow } from '../engine.ts';
 import { StoreError } from '../store.ts';
-import { writeError } from './errors.ts';
+import type { StoreFile } from './store-file.ts';
 
 const PLACES = 128;
 
 /** Makes rows durable, a whole group in one SQLite transaction. */
-export function committer(database: DatabaseSync): (rows: readonly LogRow[], fault: CommitFault | undefined) => void {
+export function committer(
+  database: DatabaseSync,
+  file: StoreFile,
+): (rows: readonly LogRow[], fault: CommitFault | undefined) => void {
   const append = database.prepare(
     'INSERT INTO log VALUES (?1 << 7 | ?2, ?3, coalesce((SELECT rev FROM cur WHERE key = ?3), 0), ?4, ?5)',
   );
@@ -31,13 +34,14 @@ export function committer(database: DatabaseSync): (rows: readonly LogRow[], fau
     } catch (error) {
       // A full disk may have made SQLite roll back by itself.
       if (database.isTransaction) database.exec('ROLLBACK');
-      throw writeError(error);
+      throw file.writeError(error);
     }
   };
 }
 
 function failBefore(fault: CommitFault | undefined): void {
   if (fault === 'NoSpace') throw new StoreError('NoSpace', 'a test filled the disk');
+  if (fault === 'ReadOnly') throw new StoreError('Unavailable', 'a test made the disk read-only');
   if (fault === 'IoErrorBeforeCommit') throw new StoreError('UnknownOutcome', 'a test failed the commit');
   if (fault === 'Death') process.exit(1);
 }

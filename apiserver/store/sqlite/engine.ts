@@ -1,16 +1,24 @@
+import { statfs } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import type { CommitFault, Engine, EngineRange, LogRow, Opened, Version } from '../engine.ts';
 import { toEvent } from '../log-store.ts';
-import { type Batch, type Entry, type RangeResult, StoreError } from '../store.ts';
+import { type Batch, type Entry, type RangeResult, StoreError, type StoreSize } from '../store.ts';
 import { packRows, unpackRows } from './pack-rows.ts';
 import type { ErrorReply, OpenedReply, Reply, Request, WorkerOptions } from './protocol.ts';
 
 /** The file runs as it is in a checkout and compiled in a package. */
 const WORKER = new URL(import.meta.url.endsWith('.ts') ? './worker.ts' : './worker.js', import.meta.url);
 
+interface Answer {
+  readonly rows: readonly LogRow[];
+  readonly remaining: number;
+  readonly size?: { readonly bytes: number; readonly usedBytes: number };
+}
+
 interface Waiting {
   readonly rows: LogRow[];
-  readonly resolve: (answer: { readonly rows: readonly LogRow[]; readonly remaining: number }) => void;
+  readonly resolve: (answer: Answer) => void;
   readonly reject: (error: StoreError) => void;
 }
 
@@ -19,6 +27,7 @@ export class SqliteEngine implements Engine {
   readonly opened: Opened;
   readonly died: Promise<StoreError>;
   readonly #die: (error: StoreError) => void;
+  readonly #path: string;
   readonly #worker: Worker;
   readonly #exited: Promise<void>;
   readonly #waiting = new Map<number, Waiting>();
@@ -39,20 +48,21 @@ export class SqliteEngine implements Engine {
       reject(new StoreError('Unreadable', `the store worker for ${options.path} did not start`)),
     );
     try {
-      return new SqliteEngine(worker, await promise);
+      return new SqliteEngine(options.path, worker, await promise);
     } catch (error) {
       await worker.terminate();
       throw error;
     }
   }
 
-  private constructor(worker: Worker, opened: OpenedReply) {
+  private constructor(path: string, worker: Worker, opened: OpenedReply) {
     const death = Promise.withResolvers<StoreError>();
     const exit = Promise.withResolvers<void>();
     this.died = death.promise;
     this.#die = death.resolve;
     this.#exited = exit.promise;
     this.opened = { ...opened, live: liveKeys(opened) };
+    this.#path = path;
     this.#worker = worker;
     worker.on('message', (reply: Reply) => this.#receive(reply));
     worker.on('error', (error) => this.#ended(error instanceof Error ? error.message : String(error)));
@@ -85,6 +95,15 @@ export class SqliteEngine implements Engine {
     }));
   }
 
+  async size(): Promise<StoreSize> {
+    const [{ size }, { bavail, blocks, bsize }] = await Promise.all([
+      this.#ask((id) => ({ kind: 'size', id })),
+      statfs(dirname(this.#path)),
+    ]);
+    if (size === undefined) throw new StoreError('Unreadable', 'the store did not say how large it is');
+    return { ...size, freeBytes: bavail * bsize, diskBytes: blocks * bsize };
+  }
+
   async compact(revision: number, signal: AbortSignal | undefined): Promise<void> {
     await this.#ask((id) => ({ kind: 'compact', id, revision }), signal);
   }
@@ -99,11 +118,7 @@ export class SqliteEngine implements Engine {
     await this.#exited;
   }
 
-  #ask(
-    request: (id: number) => Request,
-    signal?: AbortSignal,
-    transfer: readonly ArrayBuffer[] = [],
-  ): Promise<{ readonly rows: readonly LogRow[]; readonly remaining: number }> {
+  #ask(request: (id: number) => Request, signal?: AbortSignal, transfer: readonly ArrayBuffer[] = []): Promise<Answer> {
     if (this.#dead !== undefined) return Promise.reject(this.#dead);
     this.#lastId += 1;
     const id = this.#lastId;
@@ -139,6 +154,7 @@ export class SqliteEngine implements Engine {
     }
     this.#waiting.delete(reply.id);
     if (reply.kind === 'failed') waiting.reject(toStoreError(reply.error));
+    else if (reply.kind === 'sized') waiting.resolve({ rows: [], remaining: 0, size: reply });
     else waiting.resolve({ rows: waiting.rows.concat(unpackRows(reply.rows)), remaining: reply.remaining });
   }
 

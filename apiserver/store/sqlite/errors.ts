@@ -3,6 +3,9 @@ import { StoreError, type StoreErrorReason } from '../store.ts';
 /** SQLite's extended code for no room for the -shm that reading a -wal needs. */
 const NO_ROOM_FOR_SHM = 4874;
 
+/** SQLite's extended code for a write that the system refused: nothing of what came after it was written either. */
+const NOT_WRITTEN = 778;
+
 /** SQLite's primary result codes (https://sqlite.org/rescode.html) that mean something of their own here. */
 const CODE = { busy: 5, readonly: 8, corrupt: 11, full: 13, cantOpen: 14, notADatabase: 26 } as const;
 
@@ -58,9 +61,17 @@ export function damagedError(path: string, finding: string): StoreError {
   );
 }
 
-/** What an error in a commit means: with a full disk SQLite has undone it; after anything else nobody knows. */
-export function writeError(error: unknown): StoreError {
-  return wrap(error, sqliteCode(error) === CODE.full ? 'NoSpace' : 'UnknownOutcome');
+/**
+ * What an error in a commit means. With a full disk SQLite has undone it; so it has where the system refused to take what was to be written
+ * because the file system has become read-only. After anything else, a failed sync above all, nobody knows.
+ */
+export function writeError(error: unknown, isReadOnly: () => boolean = () => false): StoreError {
+  if (error instanceof StoreError) return error;
+  if (sqliteCode(error) === CODE.full)
+    return new StoreError('NoSpace', 'the disk of the store is full', { cause: error });
+  const refused = errcode(error) === NOT_WRITTEN || sqliteCode(error) === CODE.readonly;
+  if (!refused || !isReadOnly()) return wrap(error, 'UnknownOutcome');
+  return new StoreError('Unavailable', 'the file system of the store is read-only', { cause: error });
 }
 
 /** What an error in a read means. */

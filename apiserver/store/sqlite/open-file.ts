@@ -13,11 +13,13 @@ import {
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
-import { StoreError } from '../store.ts';
+import { type StoreBirth, StoreError } from '../store.ts';
 import { integer, text } from './columns.ts';
 import { damagedError, isCorrupt, openError } from './errors.ts';
-import { APPLICATION_ID, CREATE, SCHEMA } from './schema.ts';
+import { APPLICATION_ID, CREATE, CREATE_ORIGIN, SCHEMA } from './schema.ts';
 
+/** Pages the -wal grows to, 8 MiB, before they are moved into the file: half of SQLite's default, so that no commit waits long for that. */
+const WAL_PAGES = 512;
 /** Above this, checking every page would delay the start too much. */
 const FULL_CHECK_BYTES = 64 * 1024 * 1024;
 
@@ -29,9 +31,9 @@ const FULL_CHECK_BYTES = 64 * 1024 * 1024;
  * and it needs no second file. It is a POSIX lock, which a process loses when it closes *any* descriptor of that file: nothing in
  * this process may open the store file but SQLite, which knows.
  */
-export function openFile(path: string, uid: string): DatabaseSync {
+export function openFile(path: string, birth: StoreBirth): DatabaseSync {
   try {
-    const file = existing(path) ?? create(path, uid);
+    const file = existing(path) ?? create(path, birth);
     inspect(file);
     return lock(file);
   } catch (error) {
@@ -59,15 +61,15 @@ function existing(path: string): string | undefined {
 }
 
 /** Makes the file under another name and links it into place whole, so a kill leaves a store or none, and never replaces one. */
-function create(path: string, uid: string): string {
+function create(path: string, birth: StoreBirth): string {
   const folder = dirname(path);
   if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory()) {
     throw new StoreError('Unreadable', `the folder ${folder} for the store does not exist; make it first`);
   }
   accessSync(folder, constants.W_OK | constants.X_OK);
-  const draft = `${path}.${uid}.new`;
+  const draft = `${path}.${birth.uid}.new`;
   try {
-    writeDraft(draft, uid);
+    writeDraft(draft, birth);
     linkSync(draft, path);
   } catch (error) {
     // Another process made it first: whoever gets the lock has it.
@@ -83,11 +85,15 @@ function create(path: string, uid: string): string {
   return realpathSync(path);
 }
 
-function writeDraft(draft: string, uid: string): void {
+function writeDraft(draft: string, { uid, revision, origin }: StoreBirth): void {
   using database = new DatabaseSync(draft);
   chmodSync(draft, 0o600);
   database.exec(CREATE);
-  database.prepare('INSERT INTO meta VALUES (?, 0, 0)').run(uid);
+  database.prepare('INSERT INTO meta VALUES (?, ?, 0)').run(uid, revision);
+  if (origin !== undefined) {
+    database.exec(CREATE_ORIGIN);
+    database.prepare('INSERT INTO origin VALUES (?, ?, ?)').run(origin.uid, origin.revision, origin.takenAt);
+  }
   database.exec('COMMIT');
 }
 
@@ -130,6 +136,7 @@ function lock(file: string): DatabaseSync {
   try {
     // Before the first read, so that SQLite keeps the -wal's index in its own memory and no -shm is needed.
     database.exec('PRAGMA locking_mode = EXCLUSIVE; PRAGMA synchronous = FULL; BEGIN IMMEDIATE; COMMIT');
+    database.exec(`PRAGMA wal_autocheckpoint = ${WAL_PAGES}`);
     // What inspecting a -wal left; with the lock held nobody else can be using it.
     rmSync(`${file}-shm`, { force: true });
     return database;

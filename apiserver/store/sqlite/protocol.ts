@@ -1,5 +1,5 @@
 import type { CommitFault, EngineRange } from '../engine.ts';
-import type { StoreErrorReason } from '../store.ts';
+import type { StoreBirth, StoreErrorReason, StoreOrigin } from '../store.ts';
 
 /** What the store's thread asks the worker. Each but `cancel` is answered under its id. */
 export type Request =
@@ -8,6 +8,7 @@ export type Request =
   | ({ readonly kind: 'range'; readonly id: number } & EngineRange)
   | { readonly kind: 'history'; readonly id: number; readonly after: number; readonly upTo: number }
   | { readonly kind: 'compact'; readonly id: number; readonly revision: number }
+  | { readonly kind: 'size'; readonly id: number }
   | { readonly kind: 'close'; readonly id: number }
   /** Stops the range or compaction of that id; no answer. */
   | { readonly kind: 'cancel'; readonly id: number };
@@ -18,6 +19,7 @@ export type Reply =
   | { readonly kind: 'done'; readonly id: number; readonly rows: PackedRows; readonly remaining: number }
   /** A part of a range; more follows. */
   | { readonly kind: 'part'; readonly id: number; readonly rows: PackedRows }
+  | { readonly kind: 'sized'; readonly id: number; readonly bytes: number; readonly usedBytes: number }
   | { readonly kind: 'failed'; readonly id: number; readonly error: ErrorReply };
 
 export interface ErrorReply {
@@ -27,6 +29,7 @@ export interface ErrorReply {
 
 export interface OpenedReply {
   readonly uid: string;
+  readonly origin: StoreOrigin | undefined;
   readonly revision: number;
   readonly compacted: number;
   readonly keys: readonly string[];
@@ -36,8 +39,8 @@ export interface OpenedReply {
 
 export interface WorkerOptions {
   readonly path: string;
-  /** The identity of a new store. */
-  readonly uid: string;
+  /** How a new store begins. */
+  readonly birth: StoreBirth;
 }
 
 /** Rows as they cross threads: columns, and all values in one buffer that is moved, not copied. */

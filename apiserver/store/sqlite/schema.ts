@@ -39,5 +39,9 @@ CREATE TABLE cur (
 ) STRICT, WITHOUT ROWID;
 `;
 
+/** Only in a store that a backup was restored into; a version that knows nothing of it loses nothing. */
+export const CREATE_ORIGIN =
+  'CREATE TABLE origin (uid TEXT NOT NULL, revision INTEGER NOT NULL, taken_at TEXT NOT NULL) STRICT';
+
 /** SQL for the log id of a place in a revision; 128 places, as many as a transaction may have operations. */
 export const ID = { first: (rev: string) => `(${rev} << 7)`, last: (rev: string) => `(${rev} << 7 | 127)` } as const;

@@ -1,14 +1,15 @@
 import type { DatabaseSync } from 'node:sqlite';
 import type { CommitFault, EngineRange, LogRow } from '../engine.ts';
 import { compactedError } from '../log-store.ts';
-import type { StoreError } from '../store.ts';
+import type { StoreError, StoreOrigin } from '../store.ts';
 import { integer, text } from './columns.ts';
 import { committer } from './commit.ts';
 import { Compaction } from './compaction.ts';
-import { readError, writeError } from './errors.ts';
+import { readError } from './errors.ts';
 import { packRows, unpackRows } from './pack-rows.ts';
 import type { OpenedReply, Reply, Request } from './protocol.ts';
 import { Reader } from './read.ts';
+import { StoreFile } from './store-file.ts';
 
 /** Work done in slices between commits. */
 interface Task {
@@ -27,6 +28,7 @@ const NOTHING: readonly LogRow[] = [];
  */
 export class Session {
   readonly #database: DatabaseSync;
+  readonly #file: StoreFile;
   readonly #post: (reply: Reply, transfer: readonly ArrayBuffer[]) => void;
   readonly #commit: (rows: readonly LogRow[], fault: CommitFault | undefined) => void;
   readonly #reader: Reader;
@@ -34,22 +36,23 @@ export class Session {
   #tasks: Task[] = [];
   #turn: NodeJS.Immediate | undefined;
 
-  constructor(database: DatabaseSync, post: (reply: Reply, transfer: readonly ArrayBuffer[]) => void) {
+  constructor(database: DatabaseSync, path: string, post: (reply: Reply, transfer: readonly ArrayBuffer[]) => void) {
     this.#database = database;
+    this.#file = new StoreFile(database, path);
     this.#post = post;
-    this.#commit = committer(database);
+    this.#commit = committer(database, this.#file);
     this.#reader = new Reader(database);
     this.#compaction = new Compaction(database);
     this.#post({ kind: 'opened', opened: this.#opened() }, []);
     // A compaction that a kill cut short goes on; nobody waits for it.
-    this.#start({ id: 0, readsAt: Number.POSITIVE_INFINITY, steps: this.#compact(0, 0), fail: writeError });
+    this.#start({ id: 0, readsAt: Number.POSITIVE_INFINITY, steps: this.#compact(0, 0), fail: this.#writeError });
   }
 
   /** True when the session is over. */
   handle(request: Request): boolean {
     switch (request.kind) {
       case 'commit':
-        this.#answer(request.id, writeError, () => this.#write(request));
+        this.#answer(request.id, this.#writeError, () => this.#write(request));
         break;
       case 'get':
         this.#answer(request.id, readError, () => this.#get(request.key, request.revision));
@@ -70,8 +73,11 @@ export class Session {
           id: request.id,
           readsAt: Number.POSITIVE_INFINITY,
           steps: this.#compact(request.id, request.revision),
-          fail: writeError,
+          fail: this.#writeError,
         });
+        break;
+      case 'size':
+        this.#size(request.id);
         break;
       case 'cancel':
         this.#tasks = this.#tasks.filter((task) => task.id !== request.id);
@@ -95,6 +101,16 @@ export class Session {
     return row === undefined ? NOTHING : [row];
   }
 
+  readonly #writeError = (error: unknown): StoreError => this.#file.writeError(error);
+
+  #size(id: number): void {
+    try {
+      this.#post({ kind: 'sized', id, ...this.#file.size() }, []);
+    } catch (error) {
+      this.#failed(id, readError(error));
+    }
+  }
+
   #end(): readonly LogRow[] {
     this.#database.close();
     return NOTHING;
@@ -103,7 +119,7 @@ export class Session {
   #close(id: number): void {
     this.#tasks = [];
     if (this.#turn !== undefined) clearImmediate(this.#turn);
-    this.#answer(id, writeError, () => this.#end());
+    this.#answer(id, this.#writeError, () => this.#end());
   }
 
   #history(after: number, upTo: number): LogRow[] {
@@ -166,12 +182,19 @@ export class Session {
     this.#post({ kind: 'failed', id, error: { reason, message } }, []);
   }
 
+  #origin(): StoreOrigin | undefined {
+    const known = this.#database.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'origin'").get();
+    const row = known && this.#database.prepare('SELECT uid, revision, taken_at FROM origin').get();
+    return row && { uid: text(row.uid), revision: integer(row.revision), takenAt: text(row.taken_at) };
+  }
+
   #opened(): OpenedReply {
     const meta = this.#database.prepare('SELECT uid FROM meta').get();
     const newest = this.#database.prepare('SELECT max(id) >> 7 AS rev FROM log').get();
     const live = this.#database.prepare('SELECT key, rev, created FROM cur WHERE created > 0').all();
     return {
       uid: text(meta?.uid),
+      origin: this.#origin(),
       // Compaction may have deleted the newest row, but only at the compacted revision itself.
       revision: Math.max(newest?.rev === null ? 0 : integer(newest?.rev), this.#compaction.compacted),
       compacted: this.#compaction.compacted,

@@ -5,9 +5,9 @@ import { openFile } from './open-file.ts';
 import type { WorkerOptions } from './protocol.ts';
 import { Session } from './session.ts';
 
-function run(port: MessagePort, { path, uid }: WorkerOptions): void {
+function run(port: MessagePort, { path, birth }: WorkerOptions): void {
   try {
-    const session = new Session(openFile(path, uid), (reply, transfer) => port.postMessage(reply, transfer));
+    const session = new Session(openFile(path, birth), path, (reply, transfer) => port.postMessage(reply, transfer));
     port.on('message', (request) => {
       if (session.handle(request)) port.close();
     });

@@ -10,7 +10,7 @@ process.setgroups?.([]);
 process.setgid?.(NOBODY);
 process.setuid?.(NOBODY);
 try {
-  openFile(path, '00000000-0000-4000-8000-000000000000').close();
+  openFile(path, { uid: '00000000-0000-4000-8000-000000000000', revision: 0 }).close();
   process.stdout.write(JSON.stringify({ reason: 'none', message: 'it was opened' }));
 } catch (error) {
   const { reason, message } = openError(error, path);

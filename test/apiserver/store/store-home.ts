@@ -11,10 +11,10 @@ export class StoreHome implements AsyncDisposable {
   readonly path: string;
   readonly #opened: SqliteStore[] = [];
 
-  static async make(): Promise<StoreHome> {
+  static async make(folder = tmpdir()): Promise<StoreHome> {
     // Every store has a worker, and each would strip the types of its files anew.
     process.env.NODE_COMPILE_CACHE ??= join(tmpdir(), 'coppice-compile-cache');
-    return new StoreHome(await mkdtemp(join(tmpdir(), 'coppice-store-')));
+    return new StoreHome(await mkdtemp(join(folder, 'coppice-store-')));
   }
 
   private constructor(folder: string) {

@@ -3,6 +3,7 @@ import { upOptions } from '../../../cli/up/options.ts';
 
 const FLAGS = {
   home: '/home/ann/.coppice',
+  pki: undefined,
   port: undefined,
   driver: 'auto',
   hosts: undefined,
@@ -17,6 +18,7 @@ describe('the options of up', () => {
     assert.deepEqual(options({}), {
       home: '/home/ann/.coppice',
       store: { kind: 'sqlite' },
+      pki: undefined,
       port: 7799,
       driver: 'auto',
       hosts: undefined,

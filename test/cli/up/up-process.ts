@@ -9,7 +9,7 @@ export interface Ended {
   readonly signal: NodeJS.Signals | null;
 }
 
-/** `coppice up` as a process, in a group of its own: what is sent to it reaches its children too, as Ctrl-C does. */
+/** `coppice up`, or another command that serves, as a process, in a group of its own: what is sent to it reaches its children too, as Ctrl-C does. */
 export class UpProcess implements AsyncDisposable {
   readonly ended: Promise<Ended>;
   stdout = '';
@@ -18,12 +18,20 @@ export class UpProcess implements AsyncDisposable {
   #over = false;
   #heard = Promise.withResolvers<void>();
 
-  constructor(home: string, args: readonly string[], env: Readonly<Record<string, string>> = {}) {
-    this.#child = spawn(COPPICE, ['up', '--home', home, ...args], {
+  constructor(
+    home: string,
+    args: readonly string[],
+    env: Readonly<Record<string, string>> = {},
+    command: 'up' | 'apiserver' = 'up',
+  ) {
+    this.#child = spawn(COPPICE, [command, '--home', home, ...args], {
       stdio: ['ignore', 'pipe', 'pipe'],
       detached: true,
       env: { ...process.env, COPPICE_PORT: '0', ...env },
     });
+    // In a group of its own it would outlive whoever started it.
+    const kill = () => this.send('SIGKILL');
+    process.once('exit', kill);
     this.#child.stdout?.setEncoding('utf8').on('data', (text: string) => {
       this.stdout += text;
       this.#tell();
@@ -35,6 +43,7 @@ export class UpProcess implements AsyncDisposable {
     this.ended = new Promise((resolve) => {
       this.#child.on('close', (code, signal) => {
         this.#over = true;
+        process.removeListener('exit', kill);
         this.#tell();
         resolve({ code, signal });
       });
@@ -65,9 +74,18 @@ export class UpProcess implements AsyncDisposable {
     }
   }
 
+  /** Sends it to the whole group, if that is still there. */
+  send(signal: NodeJS.Signals): void {
+    try {
+      process.kill(-this.pid, signal);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+    }
+  }
+
   /** Sends it to the whole group and waits for the end. */
   async end(signal: NodeJS.Signals): Promise<Ended> {
-    if (!this.#over) process.kill(-this.pid, signal);
+    if (!this.#over) this.send(signal);
     return this.ended;
   }
 

@@ -1,0 +1,88 @@
+import { createReadStream, createWriteStream } from 'node:fs';
+import { link, open, rename, rm, stat } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { createGunzip, createGzip } from 'node:zlib';
+import { BackupError, type BackupRecord } from './backup-format.ts';
+import { readBackup } from './read-backup.ts';
+
+export interface WriteFileOptions {
+  /** Replaces a file that is there. Without it that is an error of the system, EEXIST. */
+  readonly force: boolean;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Writes the lines of a backup to a file that only its owner may read: compressed, on the disk when this resolves, and whole or not at all. Resolves
+ * with its size in bytes.
+ */
+export async function writeBackupFile(
+  path: string,
+  lines: AsyncIterable<Uint8Array>,
+  { force, signal }: WriteFileOptions,
+): Promise<number> {
+  const draft = `${path}.unfinished`;
+  try {
+    const output = createWriteStream(draft, { mode: 0o600, flush: true });
+    await pipeline(Readable.from(lines, { objectMode: false }), createGzip(), output, { signal });
+    if (force) await rename(draft, path);
+    else await link(draft, path);
+    await syncFolder(dirname(path));
+    return output.bytesWritten;
+  } finally {
+    await rm(draft, { force: true });
+  }
+}
+
+/** A backup that was read from a file is damaged, cut, foreign or newer; says where. */
+export class BackupFileError extends Error {
+  constructor(path: string, message: string, options: ErrorOptions) {
+    super(`${path}: ${message}`, options);
+    this.name = 'BackupFileError';
+  }
+}
+
+/** Reads a backup from a file, at its reader's pace: see `readBackup`. Throws `BackupFileError`, or the system's error. */
+export async function* readBackupFile(path: string, signal: AbortSignal): AsyncGenerator<BackupRecord> {
+  const { size } = await stat(path);
+  const source = createReadStream(path, { signal });
+  const unpacked = createGunzip();
+  const packing = pipeline(source, unpacked);
+  packing.catch(() => {});
+  try {
+    yield* readBackup(unpacked);
+    // What follows a gzip and is none is left out without a word.
+    if (unpacked.bytesWritten < size) throw new BackupError('it goes on after its end', { line: 0, section: 'end' });
+  } catch (error) {
+    signal.throwIfAborted();
+    throw fileError(error, path, unpacked.bytesWritten, size);
+  } finally {
+    source.destroy();
+    unpacked.destroy();
+  }
+}
+
+function fileError(error: unknown, path: string, offset: number, size: number): unknown {
+  const cause = { cause: error };
+  if (error instanceof BackupError) {
+    const { line, section } = error.where;
+    const where = line === 0 ? `${section}` : `line ${line}, ${section}`;
+    return new BackupFileError(path, `${error.message} (${where}; byte ${offset} of ${size})`, cause);
+  }
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  if (code === 'Z_BUF_ERROR') return new BackupFileError(path, `it is cut off at byte ${size}`, cause);
+  if (typeof code !== 'string' || !code.startsWith('Z_')) return error;
+  if (String(error).includes('incorrect header check'))
+    return new BackupFileError(path, 'it is no backup of Coppice', cause);
+  return new BackupFileError(path, `it is damaged at or before byte ${offset} of ${size}`, cause);
+}
+
+async function syncFolder(path: string): Promise<void> {
+  const folder = await open(path, 'r');
+  try {
+    await folder.sync();
+  } finally {
+    await folder.close();
+  }
+}

@@ -1,0 +1,75 @@
+import type { IKeyValue } from 'etcd3/lib/rpc.js';
+import { isObject } from '../../../resources/meta/object.ts';
+import { StoreError, type StoreOrigin } from '../store.ts';
+import type { Layout } from './layout.ts';
+
+/** What this code reads. A store with a greater number is refused. */
+const SCHEMA = 2;
+
+/** What `ROOT/meta` says. */
+export interface IdentityRecord {
+  readonly uid: string;
+  /** The store's revision at the time the key was made; 0 where it says nothing. */
+  readonly base: number;
+  readonly origin?: StoreOrigin;
+  /** It is being filled: nobody may serve from it. */
+  readonly unfinished?: true;
+  /** Its data was copied elsewhere: nobody may serve from it any more. */
+  readonly moved?: MoveMark;
+}
+
+/** Where a store went. */
+export interface MoveMark {
+  /** For people: `etcd at HOST:PORT`, or a path. */
+  readonly to: string;
+  /** RFC 3339. */
+  readonly at: string;
+}
+
+/** A record that says no more than a version of schema 1 knows is one of schema 1: that version may then share the store. */
+export function encodeIdentity({ base, uid, ...marks }: IdentityRecord): Buffer {
+  const more = { ...(base === 0 ? {} : { base }), ...marks };
+  const schema = Object.keys(more).length === 0 ? 1 : SCHEMA;
+  return Buffer.from(JSON.stringify({ schema, uid, ...more }));
+}
+
+/** Throws `Unreadable` when it is no identity, or one of a newer version. */
+export function parseIdentity({ value }: Pick<IKeyValue, 'value'>, layout: Layout): IdentityRecord {
+  const parsed = parsedJson(value.toString());
+  const record = isObject(parsed) ? parsed : {};
+  const { schema, uid, base, origin, unfinished, moved } = record;
+  if (typeof schema !== 'number' || typeof uid !== 'string')
+    throw new StoreError('Unreadable', `what etcd holds at ${layout.root}/meta is not the identity of a store`);
+  if (schema > SCHEMA) {
+    const message = `the store under ${layout.root} in etcd has schema ${schema}; this version knows ${SCHEMA}`;
+    throw new StoreError('Unreadable', `${message}: run a newer one`);
+  }
+  return {
+    uid,
+    base: typeof base === 'number' ? base : 0,
+    ...(isOrigin(origin) ? { origin } : {}),
+    ...(unfinished === true ? { unfinished } : {}),
+    ...(isMoveMark(moved) ? { moved } : {}),
+  };
+}
+
+function isOrigin(value: unknown): value is StoreOrigin {
+  return (
+    isObject(value) &&
+    typeof value.uid === 'string' &&
+    typeof value.revision === 'number' &&
+    typeof value.takenAt === 'string'
+  );
+}
+
+function isMoveMark(value: unknown): value is MoveMark {
+  return isObject(value) && typeof value.to === 'string' && typeof value.at === 'string';
+}
+
+function parsedJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,109 @@
+import { type StoreBirth, StoreError, type UnfinishedStore } from '../store.ts';
+import { EtcdConnection } from './connection.ts';
+import { findOrMake, type Identity, identityOf, readIdentityRecord } from './identity.ts';
+import { encodeIdentity, type IdentityRecord } from './identity-record.ts';
+import { Layout } from './layout.ts';
+import { DEFAULT_ROOT, type EtcdStoreOptions, openEtcdStoreAs } from './store.ts';
+import { readError } from './store-error.ts';
+
+/**
+ * A store under a root of etcd that says it is not complete until it is finished. The root must be empty, or hold such a store, which is removed
+ * first. StoreError `Unreadable` when it holds anything else. Of two that fill one root at a time the first is `lost`.
+ */
+export async function openUnfinishedEtcd(options: EtcdStoreOptions, birth: StoreBirth): Promise<UnfinishedStore> {
+  const { origin } = birth;
+  const record = { uid: birth.uid, base: birth.revision, ...(origin && { origin }) };
+  const store = await openEtcdStoreAs(options, async (connection, layout) => {
+    await removeUnfinished(connection, layout);
+    return make(connection, layout, { ...record, unfinished: true });
+  });
+  return {
+    store,
+    async finish() {
+      await store[Symbol.asyncDispose]();
+      await finishIdentity(options, record);
+    },
+    [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
+  };
+}
+
+/** Whether there is a whole store, one that is not complete, or nothing under the root. */
+export async function whatIsInEtcd(options: EtcdStoreOptions): Promise<IdentityRecord | undefined> {
+  return withEtcd(options, async (connection, layout) => (await readIdentityRecord(connection, layout))?.record);
+}
+
+/** A short talk with etcd about a root. Its failures are StoreErrors. */
+export async function withEtcd<T>(
+  options: EtcdStoreOptions,
+  work: (connection: EtcdConnection, layout: Layout) => Promise<T>,
+): Promise<T> {
+  const connection = new EtcdConnection(options);
+  try {
+    return await work(connection, new Layout(options.root ?? DEFAULT_ROOT));
+  } catch (error) {
+    throw readError(error);
+  } finally {
+    connection.close(new StoreError('Closed', 'done'));
+  }
+}
+
+async function make(connection: EtcdConnection, layout: Layout, record: IdentityRecord): Promise<Identity> {
+  const found = await findOrMake(connection, layout, record);
+  if (found.record.uid !== record.uid || found.record.unfinished !== true)
+    throw new StoreError('Unreadable', `somebody else made a store under ${layout.root} in etcd just now`);
+  return identityOf(found.answer, found.record);
+}
+
+/** Removes what an earlier try left; refuses a whole store. */
+async function removeUnfinished(connection: EtcdConnection, layout: Layout): Promise<void> {
+  const found = await readIdentityRecord(connection, layout);
+  if (found === undefined) return;
+  if (found.record.unfinished !== true)
+    throw new StoreError('Unreadable', `there is a store under ${layout.root} in etcd already, ${found.record.uid}`);
+  // Only while it is still that one: another may have been finished since.
+  const mod_revision = found.modRevision;
+  await connection.read((kv, options) =>
+    kv.txn(
+      {
+        compare: [{ key: layout.meta, target: 'Mod', result: 'Equal', mod_revision }],
+        success: [{ request_delete_range: layout.everything }],
+        failure: [],
+      },
+      options,
+    ),
+  );
+}
+
+async function finishIdentity(options: EtcdStoreOptions, record: IdentityRecord): Promise<void> {
+  await withEtcd(options, async (connection, layout) => {
+    const found = await readIdentityRecord(connection, layout);
+    if (found?.record.uid !== record.uid)
+      throw new StoreError('Unreadable', `etcd no longer holds the store ${record.uid} under ${layout.root}`);
+    if (found.record.unfinished !== true) return;
+    await replaceIdentity(connection, layout, found.modRevision, record);
+  });
+}
+
+/** Writes another identity in the place of one that was read. Trying again after an answer was lost changes nothing. */
+export async function replaceIdentity(
+  connection: EtcdConnection,
+  layout: Layout,
+  modRevision: string,
+  record: IdentityRecord,
+): Promise<void> {
+  const value = encodeIdentity(record);
+  const answer = await connection.read((kv, options) =>
+    kv.txn(
+      {
+        compare: [{ key: layout.meta, target: 'Mod', result: 'Equal', mod_revision: modRevision }],
+        success: [{ request_put: { key: layout.meta, value } }],
+        failure: [{ request_range: { key: layout.meta } }],
+      },
+      options,
+    ),
+  );
+  if (answer.succeeded) return;
+  const [there] = answer.responses[0]?.response_range.kvs ?? [];
+  if (there === undefined || !there.value.equals(value))
+    throw new StoreError('Unreadable', `somebody else changed the identity under ${layout.root} in etcd`);
+}
