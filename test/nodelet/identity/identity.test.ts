@@ -23,7 +23,6 @@ import { ManualClock } from '../../../resources/ambient/manual-clock.ts';
 import { systemClock } from '../../../resources/ambient/system-clock.ts';
 import { systemIds } from '../../../resources/ambient/system-ids.ts';
 import { Host } from '../../../resources/kinds/host.ts';
-import { quiesce } from '../../harness/eventually.ts';
 import { type ListeningServer, listenTestServer, startTestServer, type TestServer } from '../../harness/server.ts';
 import { until } from '../../harness/until.ts';
 
@@ -295,15 +294,19 @@ describe('an identity', () => {
       await world.clock.advance(1_000);
       return holds();
     });
+  /** So many checks, each to its end. */
+  const checks = async (times: number) => {
+    for (let i = 0; i < times; i++) {
+      await until('it was looked at', () => world.clock.waiting > 0);
+      await world.clock.advance(60_000);
+    }
+  };
   const told = () => logged.filter((line) => line.includes('certificate renewed')).length;
 
   it('is renewed with a new key before a third of its life is left, while it runs, and kept', async () => {
     const { clock } = world;
     await keepFrom(60 * DAY_MS - 600_000);
-    for (let minute = 0; minute < 7; minute++) {
-      await quiesce();
-      await clock.advance(60_000);
-    }
+    await checks(7);
     assert.deepEqual([identity.credentials, told()], [first, 0]);
     await passing('it is renewed', () => told() === 1);
     const leaf = new X509Certificate(identity.credentials.certificate);
@@ -320,10 +323,7 @@ describe('an identity', () => {
     world.authority = await openPki(join(world.folder, 'new-pki'), NAMES, clock, systemIds);
     await passing('it is renewed', () => told() === 1);
     assert.equal(identity.credentials.authorities, world.authority.caCert);
-    for (let minute = 0; minute < 5; minute++) {
-      await quiesce();
-      await clock.advance(60_000);
-    }
+    await checks(5);
     assert.equal(told(), 1);
   });
 
@@ -335,10 +335,7 @@ describe('an identity', () => {
     const refusals = () => logged.filter((line) => / error .*do not take this host/.test(line));
     await passing('it is told', () => refusals().length === 1);
     assert.match(refusals()[0] ?? '', /coppice host token mac-1/);
-    for (let minute = 0; minute < 5; minute++) {
-      await quiesce();
-      await clock.advance(60_000);
-    }
+    await checks(5);
     assert.equal(refusals().length, 1);
     await world.makeHost('mac-1');
     await passing('the new one is told of', () => refusals().length === 2);
