@@ -2,6 +2,7 @@ import ApiserverJoin from './commands/apiserver/join.ts';
 import ApiserverToken from './commands/apiserver/token.ts';
 import Apiserver from './commands/apiserver.ts';
 import Apply from './commands/apply.ts';
+import Backup from './commands/backup.ts';
 import Controllers from './commands/controllers.ts';
 import Delete from './commands/delete.ts';
 import Describe from './commands/describe.ts';
@@ -14,6 +15,7 @@ import Logs from './commands/logs.ts';
 import Nodelet from './commands/nodelet.ts';
 import PkiRotate from './commands/pki/rotate.ts';
 import PkiShow from './commands/pki/show.ts';
+import Restore from './commands/restore.ts';
 import Status from './commands/status.ts';
 import Up from './commands/up.ts';
 import Version from './commands/version.ts';
@@ -25,6 +27,7 @@ export const COMMANDS = {
   'apiserver:join': ApiserverJoin,
   'apiserver:token': ApiserverToken,
   apply: Apply,
+  backup: Backup,
   controllers: Controllers,
   delete: Delete,
   describe: Describe,
@@ -37,6 +40,7 @@ export const COMMANDS = {
   nodelet: Nodelet,
   'pki:rotate': PkiRotate,
   'pki:show': PkiShow,
+  restore: Restore,
   status: Status,
   up: Up,
   version: Version,

@@ -49,6 +49,7 @@ export function hostStatus(report: HostReport): StatusFields<Host> {
       digest,
       size: formatBytes(wholeMebibytes(sizeBytes)),
     })),
+    distrustedStore: report.trust?.trusted === false ? report.trust.token : undefined,
     observedGeneration: host.metadata.generation,
     conditions: conditions(report),
   };
@@ -111,7 +112,9 @@ function conditions({ host, facts, trust, nowMs }: HostReport) {
             type: 'StoreRolledBack',
             status: trust.trusted ? ('False' as const) : ('True' as const),
             reason: trust.trusted ? 'SameStore' : 'StoreRolledBack',
-            message: trust.trusted ? 'the store is the one seen before' : trust.message,
+            message: trust.trusted
+              ? 'the store is the one seen before'
+              : `${trust.message}: coppice host trust-store ${host.metadata.name}`,
           },
         ]),
   ]);

@@ -75,7 +75,7 @@ export class Nodelet {
     this.#queue = new WorkQueue({ clock, random });
     this.#operations = new GuestOperations({ clock, random, log, onEnd: (id) => this.#guestMoved(id) });
     this.#images = new HeldImages(driver);
-    this.#store = new StoreGuard(options);
+    this.#store = new StoreGuard({ ...options, trustedStore: () => this.#hosts.get(options.name)?.spec.trustedStore });
     this.#guestDeps = this.#depsOfGuests();
     this.#hostDeps = this.#depsOfHost();
   }
@@ -167,8 +167,10 @@ export class Nodelet {
 
   async #reconcile(key: string, signal: AbortSignal): Promise<Outcome> {
     if (key === 'host') {
+      const before = this.#store.trust;
       const outcome = await reconcileHost(this.#hostDeps, signal);
       this.#registered.resolve();
+      if (before?.trusted === false && this.#store.trust !== before) this.#wakeWaiting();
       return outcome;
     }
     const name = key.slice(key.indexOf('/') + 1);

@@ -64,6 +64,7 @@ export function storedManagers(entries: readonly ManagedFieldsEntry[] | undefine
     const manager = readManager(entry, decodeStoredFields);
     if (manager === undefined) continue;
     entryOf.set(manager, entry);
+    encoded.set(manager.set, entry.fieldsV1);
     managers.set(managerKey(manager), manager);
   }
   decoded.set(entries, managers);
@@ -103,9 +104,18 @@ function writeManager({ manager, operation, apiVersion, time, set, subresource }
     apiVersion,
     ...(time === undefined ? {} : { time }),
     fieldsType: 'FieldsV1',
-    fieldsV1: encodeFields(set),
+    fieldsV1: encodedOnce(set),
     ...(subresource === undefined ? {} : { subresource }),
   };
+}
+
+const encoded = new WeakMap<FieldSet, JsonObject>();
+
+/** The fields of a set. Most writes change none: they set again what their manager owns already. */
+function encodedOnce(set: FieldSet): JsonObject {
+  const kept = encoded.get(set) ?? encodeFields(set);
+  encoded.set(set, kept);
+  return kept;
 }
 
 const seconds = ({ time }: Manager): number => (time === undefined ? 0 : Math.floor(Date.parse(time) / 1000));

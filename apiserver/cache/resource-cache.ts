@@ -21,6 +21,9 @@ export function leftBehind(event: CacheEvent): StoredObject {
   return made;
 }
 
+/** Places at the front of a ring that may be empty. */
+const MOST_EMPTY = 1024;
+
 export type Listener = (event: CacheEvent) => void;
 
 export interface RingLimits {
@@ -36,7 +39,9 @@ export class ResourceCache {
   /** Keys in byte order. */
   readonly #keys: string[] = [];
   #sorted: readonly StoredObject[] | undefined;
-  readonly #ring: CacheEvent[] = [];
+  /** The first `#dropped` places are empty: moving all that come after for every event that goes would take longer than all else a write does here. */
+  readonly #ring: (CacheEvent | undefined)[] = [];
+  #dropped = 0;
   #ringBytes = 0;
   /** Every event after this revision is in the ring. */
   #ringStart: number;
@@ -65,14 +70,14 @@ export class ResourceCache {
   /** The events after a revision, or undefined when some are gone from the ring. */
   since(revision: number): readonly CacheEvent[] | undefined {
     if (revision < this.#ringStart) return undefined;
-    let low = 0;
+    let low = this.#dropped;
     let high = this.#ring.length;
     while (low < high) {
       const middle = (low + high) >> 1;
       if ((this.#ring[middle]?.revision ?? 0) > revision) high = middle;
       else low = middle + 1;
     }
-    return this.#ring.slice(low);
+    return this.#ring.slice(low) as CacheEvent[];
   }
 
   /** How many watchers listen. */
@@ -115,6 +120,7 @@ export class ResourceCache {
   /** Forgets all events: nothing is known about what came before this revision. */
   forget(revision: number): void {
     this.#ring.length = 0;
+    this.#dropped = 0;
     this.#ringBytes = 0;
     this.#ringStart = revision;
   }
@@ -128,15 +134,17 @@ export class ResourceCache {
     this.#sorted = undefined;
     this.#ring.push(event);
     this.#ringBytes += event.current.bytes.length;
-    let drop = 0;
-    while (this.#ring.length - drop > this.#limits.events || this.#ringBytes > this.#limits.bytes) {
-      const oldest = this.#ring[drop];
+    while (this.#ring.length - this.#dropped > this.#limits.events || this.#ringBytes > this.#limits.bytes) {
+      const oldest = this.#ring[this.#dropped];
       if (oldest === undefined) break;
       this.#ringBytes -= oldest.current.bytes.length;
       this.#ringStart = oldest.revision;
-      drop++;
+      this.#ring[this.#dropped++] = undefined;
     }
-    if (drop > 0) this.#ring.splice(0, drop);
+    if (this.#dropped >= MOST_EMPTY) {
+      this.#ring.splice(0, this.#dropped);
+      this.#dropped = 0;
+    }
     return event;
   }
 

@@ -30,7 +30,7 @@ export interface KeepKeysDeps {
   readonly log: Logger;
 }
 
-const LOOK_MS = 2_000;
+const LOOK_MS = 1_000;
 /** A report that ends with its server may take this long. */
 const LAST_WORDS_MS = 2_000;
 /** A server is taken for gone when it has not renewed its report for as long. */
@@ -46,7 +46,7 @@ export function serverKeysIn(pki: Pki): ServerKeys {
 }
 
 /**
- * Looks at the folder every two seconds, works with what changed there, and tells on a coordination Lease what it works with. A folder that holds something
+ * Looks at the folder every second, works with what changed there, and tells on a coordination Lease what it works with. A folder that holds something
  * else than keys changes nothing, and is looked at again. Until the signal aborts.
  */
 export async function keepKeys(deps: KeepKeysDeps, signal: AbortSignal): Promise<void> {

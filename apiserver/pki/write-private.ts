@@ -1,12 +1,12 @@
-import { closeSync, fsyncSync, openSync, renameSync, writeSync } from 'node:fs';
+import { closeSync, fsyncSync, openSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 
 /** Writes a file that only its owner may read, whole or not at all. When it returns, a power loss leaves what was written. */
-export function writePrivate(path: string, content: string): void {
+export function writePrivate(path: string, content: string | Uint8Array): void {
   const draft = `${path}.${process.pid}.tmp`;
   const file = openSync(draft, 'w', 0o600);
   try {
-    writeSync(file, content);
+    writeFileSync(file, content);
     fsyncSync(file);
   } finally {
     closeSync(file);

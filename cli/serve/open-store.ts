@@ -2,6 +2,7 @@ import type { Store } from '../../apiserver/store/store.ts';
 import type { Clock } from '../../resources/ambient/clock.ts';
 import type { Ids } from '../../resources/ambient/ids.ts';
 import type { Logger } from '../../resources/ambient/log.ts';
+import { refuseMarked } from './store-marks.ts';
 import type { StoreOptions } from './store-options.ts';
 
 export interface StoreDeps {
@@ -12,9 +13,10 @@ export interface StoreDeps {
   readonly log: Logger;
 }
 
-/** Opens the store that was asked for, and makes it where there is none yet. Throws StoreError. Only the one that is opened is loaded. */
+/** Opens the store that was asked for, and makes it where there is none yet. Throws StoreError, and a `Failure` for one that nobody may serve from. Only the one that is opened is loaded. */
 export async function openStore(options: StoreOptions, { path, clock, ids, log }: StoreDeps): Promise<Store> {
   if (options.kind === 'sqlite') {
+    refuseMarked(path);
     const { SqliteStore } = await import('../../apiserver/store/sqlite/store.ts');
     return SqliteStore.open({ path, ids });
   }

@@ -30,6 +30,13 @@ const spec = Type.Object(
     cordoned: Type.Optional(
       Type.Boolean({ description: 'No new VM is placed here while this is true; those here stay.' }),
     ),
+    trustedStore: Type.Optional(
+      Type.String({
+        maxLength: 253,
+        description:
+          'Acknowledges that the store was put back or replaced: what status.distrustedStore says. Good once; until then nothing is stopped or removed here.',
+      }),
+    ),
   },
   { description: 'What the operator wants of the host.' },
 );
@@ -101,6 +108,12 @@ const status = Type.Object(
           'x-kubernetes-list-map-keys': ['id'],
         },
       ),
+    ),
+    distrustedStore: Type.Optional(
+      Type.String({
+        description:
+          'The store, as UID@REVISION, that was found where another, or a later state, was known. Nothing is stopped or removed until spec.trustedStore says the same.',
+      }),
     ),
     observedGeneration: Type.Optional(
       Type.Integer({ format: 'int64', description: 'The generation this status is about.' }),

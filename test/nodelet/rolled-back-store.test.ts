@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import type { Host } from '../../resources/kinds/host.ts';
 import { findCondition } from '../../resources/meta/condition.ts';
 import { NodeletWorld } from './nodelet-world.ts';
 
@@ -13,6 +14,9 @@ describe('nodelet: a store that was put back', () => {
     const host = world.host();
     return host && findCondition(host, 'StoreRolledBack');
   };
+
+  const acknowledge = (trustedStore: string) =>
+    world.api.change('hosts', 'mac-1', (host) => ({ ...host, spec: { ...(host as Host).spec, trustedStore } }));
 
   for (const [what, put] of [
     ['to an earlier revision', () => (world.api.revision = 50)],
@@ -39,6 +43,35 @@ describe('nodelet: a store that was put back', () => {
       await world.until('it is trusted', () => distrust()?.status === 'False');
     });
   }
+
+  it('has nothing stopped or removed until an operator says so on the Host, and is noticed anew when it is put back again', async () => {
+    await world.running('a');
+    await world.running('b');
+    await world.stop();
+    world.api.storeUID = 'store-2';
+    world.api.delete('vms', 'demo/a');
+    await world.start();
+    await world.until('it is noticed', () => distrust()?.status === 'True');
+    const token = world.host()?.status?.distrustedStore;
+    assert.match(token ?? '', /^store-2@\d+$/);
+    assert.match(distrust()?.message ?? '', /until an operator trusts it: coppice host trust-store mac-1$/);
+    acknowledge('store-2');
+    await world.quiet();
+    assert.equal(world.guests.get('uid-a')?.power, 'Running');
+
+    acknowledge(token ?? '');
+    await world.until('a is gone', () => world.vm('a') === undefined);
+    await world.until('it is trusted', () => distrust()?.status === 'False');
+    assert.equal(world.host()?.status?.distrustedStore, undefined);
+
+    await world.stop();
+    world.api.storeUID = 'store-3';
+    world.api.delete('vms', 'demo/b');
+    await world.start();
+    await world.until('it is noticed again', () => distrust()?.status === 'True');
+    await world.quiet();
+    assert.equal(world.guests.get('uid-b')?.power, 'Running');
+  });
 
   it('is noticed though nothing was ever stopped or removed, from one revision back', async () => {
     await world.running('a');

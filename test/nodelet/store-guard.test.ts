@@ -15,7 +15,12 @@ describe('store guard', () => {
   });
   afterEach(() => rm(folder, { recursive: true, force: true }));
 
-  const open = () => new StoreGuard({ root: join(folder, 'mac-1'), storeIdentity: async () => now });
+  const open = (trustedStore?: string) =>
+    new StoreGuard({
+      root: join(folder, 'mac-1'),
+      storeIdentity: async () => now,
+      trustedStore: () => trustedStore,
+    });
   const file = () => join(folder, 'mac-1', 'store.json');
   const trusts = async (guard: StoreGuard) => (await guard.check(signal)).trusted;
 
@@ -99,9 +104,54 @@ describe('store guard', () => {
     for (const text of ['{"uid":', '{}', '[]']) {
       await writeFile(file(), text);
       const trust = await open().check(signal);
-      assert.ok(!trust.trusted && /store.json holds no uid and revision; remove it/.test(trust.message));
-      assert.equal(await readFile(file(), 'utf8'), text);
+      assert.ok(!trust.trusted && /store.json holds no uid and revision; nothing is stopped/.test(trust.message));
+      // The token an operator is told of holds, over restarts too.
+      now = { uid: now.uid, revision: now.revision + 10 };
+      assert.deepEqual(await open().check(signal), trust);
+      assert.equal(await trusts(open(trust.token)), true);
     }
+  });
+
+  const tokenNow = async () => {
+    const trust = await open().check(signal);
+    return trust.trusted ? assert.fail('it is trusted') : trust.token;
+  };
+
+  it('trusts another store by the token of the moment it was noticed, and as it grows', async () => {
+    await open().check(signal);
+    now = { uid: 'two', revision: 5 };
+    const token = await tokenNow();
+    assert.equal(token, 'two@5');
+    now = { uid: 'two', revision: 50 };
+    for (const other of [undefined, '', 'two', 'two@50', 'one@1000', 'two@4'])
+      assert.equal(await trusts(open(other)), false);
+    assert.equal(await trusts(open(token)), true);
+    assert.equal(await trusts(open()), true);
+  });
+
+  it('takes no token twice: a store that is put back again is noticed again', async () => {
+    await open().check(signal);
+    now = { uid: 'one', revision: 400 };
+    const first = await tokenNow();
+    now = { uid: 'one', revision: 450 };
+    assert.equal(await trusts(open(first)), true);
+    now = { uid: 'one', revision: 2000 };
+    assert.equal(await trusts(open(first)), true);
+    // A copy from after the acknowledgement, which therefore holds the token.
+    now = { uid: 'one', revision: 420 };
+    assert.equal(await trusts(open(first)), false);
+    assert.equal(await tokenNow(), 'one@420');
+  });
+
+  it('takes no token of a store that was put back once more before it was acknowledged', async () => {
+    await open().check(signal);
+    now = { uid: 'one', revision: 400 };
+    const first = await tokenNow();
+    now = { uid: 'one', revision: 300 };
+    assert.equal(await trusts(open(first)), false);
+    now = { uid: 'two', revision: 9000 };
+    assert.equal(await trusts(open(first)), false);
+    assert.equal(await trusts(open('two@9000')), true);
   });
 
   it('decides nothing when the server cannot be asked', async () => {

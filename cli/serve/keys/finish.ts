@@ -11,7 +11,7 @@ export async function finish(rotating: Rotating, what: Successive): Promise<void
   const { io, folder } = rotating;
   const place = { ...rotating, path: folder.path };
   const phase = phaseOf(place, what);
-  if (phase === 'settled') return printLine(io, `there is one ${what}, and nothing to finish`);
+  if (phase === 'settled') return confirm(rotating, what);
   if (phase === 'trusted')
     throw new Failure(`the new ${what} is not used yet`, { hint: `first: coppice pki rotate ${what}` });
   const [current, ...old] = keysOf(place, what).map(({ text }) => KEY_FILES[what].fingerprint(text));
@@ -20,8 +20,21 @@ export async function finish(rotating: Rotating, what: Successive): Promise<void
   dropOld(place, what);
   if (what === 'ca') trustInKubeconfig(folder);
   printLine(io, `dropped ${what} ${old.join(', ')}`);
-  const by = await everyServer(rotating, `still trusts the old ${what}`, ({ keys }) => keys[what]?.length === 1);
-  printLine(io, `only ${current} is trusted by ${by}`);
+  await confirm(rotating, what);
+}
+
+/** Waits until every server trusts the one key there is, and no other. */
+async function confirm(rotating: Rotating, what: Successive): Promise<void> {
+  const place = { ...rotating, path: rotating.folder.path };
+  // What an earlier run left when it was stopped.
+  dropOld(place, what);
+  const [only] = keysOf(place, what).map(({ text }) => KEY_FILES[what].fingerprint(text));
+  const by = await everyServer(
+    rotating,
+    `still trusts another ${what}`,
+    ({ keys }) => keys[what]?.length === 1 && keys[what]?.[0] === only,
+  );
+  printLine(rotating.io, `only ${what} ${only} is trusted by ${by}`);
 }
 
 /** Throws a `Failure` where the old one is still needed. */

@@ -1,0 +1,134 @@
+import { existsSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { readBackupFile, writeBackupFile } from '../../../apiserver/backup/backup-file.ts';
+import { BackupError, type BackupFile, type BackupHeader } from '../../../apiserver/backup/backup-format.ts';
+import { StoreError } from '../../../apiserver/store/store.ts';
+import { Failure } from '../../failure.ts';
+import { type Io, printLine } from '../../io.ts';
+import type { StoreOptions } from '../store-options.ts';
+import { type OpenSource, openSource } from './backup-source.ts';
+import { explainFailure } from './explain-failure.ts';
+import { readPkiFolder } from './pki-folder.ts';
+import { Progress } from './progress.ts';
+
+export interface BackupOptions {
+  readonly file: string;
+  /** Absolute. */
+  readonly home: string;
+  readonly store: StoreOptions;
+  /** Absolute: where the keys are. */
+  readonly pki: string;
+  readonly withPki: boolean;
+  readonly kubeconfig: string | undefined;
+  readonly force: boolean;
+  readonly product: string;
+}
+
+const ATTEMPTS = 3;
+
+/** Writes everything in a store, and its keys, to a file. Throws a `Failure`, and then there is no such file. */
+export async function runBackup(io: Io, options: BackupOptions): Promise<void> {
+  const path = resolve(io.cwd, options.file);
+  try {
+    if (existsSync(path) && !options.force)
+      throw new Failure(`${path} is there already`, { hint: 'choose another name, or replace it with --force' });
+    const files = options.withPki ? keysIn(options.pki) : [];
+    const { home } = options;
+    const places = { path: join(home, 'state.db'), homeKubeconfig: join(home, 'kubeconfig') };
+    await using source = await openSource(io, { ...options, ...places });
+    const { header, bytes } = await write(io, source, files, path, options.force);
+    const { keys, store } = header;
+    printLine(io, `backed up ${keys} keys at revision ${store.revision} of store ${store.uid}, from ${source.from}`);
+    printLine(io, withKeys(files.length, options.pki));
+    printLine(io, `${path}: ${sizeOf(bytes)}`);
+  } catch (error) {
+    io.signal.throwIfAborted();
+    throw explainFailure(error, options.store, path);
+  }
+}
+
+/** Reads a backup to its end and tells of it. Throws a `Failure` when it is not whole. */
+export async function verifyBackup(io: Io, file: string): Promise<void> {
+  const path = resolve(io.cwd, file);
+  try {
+    const { header, files } = await checkBackup(io, path);
+    const { store, takenAt, product, keys } = header;
+    printLine(io, `${path} is whole: ${keys} keys at revision ${store.revision} of store ${store.uid}`);
+    printLine(io, `taken on ${takenAt} by Coppice ${product}, ${inIt(files.length)}`);
+  } catch (error) {
+    io.signal.throwIfAborted();
+    throw explainFailure(error, { kind: 'sqlite' }, path);
+  }
+}
+
+/** Reads a backup to its end. */
+export async function checkBackup(
+  io: Io,
+  path: string,
+): Promise<{ readonly header: BackupHeader; readonly files: readonly BackupFile[] }> {
+  using progress = new Progress(io);
+  const files: BackupFile[] = [];
+  let header: BackupHeader | undefined;
+  let keys = 0;
+  for await (const record of readBackupFile(path, io.signal)) {
+    if (record.kind === 'header') header = record.header;
+    else if (record.kind === 'file') files.push(record.file);
+    else keys += record.entries.length;
+    progress.say(`checking ${path}: ${keys} of ${header?.keys ?? 0} keys`);
+  }
+  if (header === undefined) throw new TypeError('a backup without a header');
+  return { header, files };
+}
+
+async function write(io: Io, source: OpenSource, files: readonly BackupFile[], path: string, force: boolean) {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      using progress = new Progress(io);
+      let header: BackupHeader | undefined;
+      const lines = watched(source.lines(files, io.signal), (first, bytes) => {
+        header ??= JSON.parse(first.toString()) as BackupHeader;
+        progress.say(`${sizeOf(bytes)} read, ${header.keys} keys in all`);
+      });
+      const bytes = await writeBackupFile(path, lines, { force, signal: io.signal });
+      if (header === undefined) throw new TypeError('a backup without a header');
+      return { header, bytes };
+    } catch (error) {
+      const again =
+        (error instanceof StoreError && error.reason === 'Compacted') || (error instanceof BackupError && error.again);
+      if (!again || attempt === ATTEMPTS) throw error;
+    }
+  }
+}
+
+/** The same pieces; `tell` hears the first of them and how much there were so far. */
+async function* watched(pieces: AsyncIterable<Buffer>, tell: (first: Buffer, bytes: number) => void) {
+  let first: Buffer | undefined;
+  let bytes = 0;
+  for await (const piece of pieces) {
+    first ??= piece;
+    bytes += piece.length;
+    tell(first, bytes);
+    yield piece;
+  }
+}
+
+function keysIn(folder: string): readonly BackupFile[] {
+  const files = readPkiFolder(folder);
+  if (files !== undefined) return files;
+  throw new Failure(`there are no keys in ${folder}, and Secrets in a backup can be read with those only`, {
+    hint: 'name the folder with --pki, or leave the keys out with --no-pki and keep them elsewhere',
+  });
+}
+
+function withKeys(files: number, folder: string): string {
+  if (files > 0)
+    return `with ${files} files of ${folder}: whoever has the file has all keys, so keep it as safe as them`;
+  return 'without the pki folder: Secrets in it can be read only with the keys that sealed them, so keep those too';
+}
+
+const inIt = (files: number) => (files === 0 ? 'without the pki folder' : `with ${files} files of the pki folder`);
+
+function sizeOf(bytes: number): string {
+  if (bytes < 1 << 20) return `${Math.ceil(bytes / 1024)} KiB`;
+  return `${(bytes / (1 << 20)).toFixed(1)} MiB`;
+}

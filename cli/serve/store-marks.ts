@@ -1,0 +1,106 @@
+import { closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { isObject } from '../../resources/meta/object.ts';
+import { Failure } from '../failure.ts';
+
+/** Beside the file of a store: its data was copied elsewhere, and nobody may serve from it any more. */
+export interface MovedMark {
+  /** For people. */
+  readonly to: string;
+  /** RFC 3339. */
+  readonly at: string;
+  readonly uid: string;
+}
+
+const MOVED = '.moved';
+const RESTORING = '.restoring';
+
+/** Throws a `Failure` when the store at `path` is not complete, or was moved away. */
+export function refuseMarked(path: string): void {
+  const moved = movedMark(path);
+  if (moved !== undefined)
+    throw new Failure(`this store was moved to ${moved.to} on ${moved.at}: ${path} is only what it was then`, {
+      hint: 'serve from there (--etcd), or take it back with "coppice migrate-store --take-back"',
+    });
+  if (isRestoring(path))
+    throw new Failure(`a restore into ${path} did not come to its end`, {
+      hint: `run "coppice restore" again, or remove ${path}${RESTORING} to begin with an empty store`,
+    });
+}
+
+export function movedMark(path: string): MovedMark | undefined {
+  const text = contentOf(path + MOVED);
+  if (text === undefined) return undefined;
+  const value: unknown = jsonOf(text);
+  const known =
+    isObject(value) && typeof value.to === 'string' && typeof value.at === 'string' && typeof value.uid === 'string';
+  return known ? { to: value.to as string, at: value.at as string, uid: value.uid as string } : UNREADABLE;
+}
+
+export function markMoved(path: string, mark: MovedMark): void {
+  write(path + MOVED, `${JSON.stringify(mark)}\n`);
+}
+
+export function unmarkMoved(path: string): void {
+  remove(path + MOVED);
+}
+
+export function isRestoring(path: string): boolean {
+  return contentOf(path + RESTORING) !== undefined;
+}
+
+export function markRestoring(path: string, from: string): void {
+  write(path + RESTORING, `${JSON.stringify({ from })}\n`);
+}
+
+export function unmarkRestoring(path: string): void {
+  remove(path + RESTORING);
+}
+
+/** A mark that cannot be read is one all the same. */
+const UNREADABLE: MovedMark = { to: 'an unknown place', at: 'an unknown day', uid: '' };
+
+/** On the disk when this returns. */
+function write(path: string, text: string): void {
+  const draft = `${path}.tmp`;
+  const file = openSync(draft, 'w', 0o600);
+  try {
+    writeSync(file, text);
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+  renameSync(draft, path);
+  syncFolder(dirname(path));
+}
+
+function remove(path: string): void {
+  rmSync(path, { force: true });
+  syncFolder(dirname(path));
+}
+
+function syncFolder(path: string): void {
+  const folder = openSync(path, 'r');
+  try {
+    fsyncSync(folder);
+  } finally {
+    closeSync(folder);
+  }
+}
+
+function contentOf(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
