@@ -328,7 +328,6 @@ describe('an identity', () => {
   });
 
   it('says once that servers do not take it any more, and keeps what it has', async () => {
-    const { clock } = world;
     await keepFrom(0);
     const hosts = world.test.client.resource<Host>(Host);
     await hosts.delete('mac-1');
