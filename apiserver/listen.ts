@@ -25,6 +25,8 @@ export interface ListenOptions {
   readonly upgrade?: Upgrader;
   readonly clock: Clock;
   readonly limits?: Partial<ListenLimits>;
+  /** How long requests under way have to be answered when the listener is disposed, in milliseconds; by default they are cut off. */
+  readonly graceMs?: number;
 }
 
 /** How long clients may take, in milliseconds, and how much they may have under way. */
@@ -70,7 +72,7 @@ const MAX_HEADER_BYTES = 256 << 10;
 
 /** Binds the app to a port: the only file that knows HTTP sockets. Rejects with the system's error (`EADDRINUSE`, `EACCES`). */
 export async function listen(options: ListenOptions): Promise<Listener> {
-  const { host, port, tls, upgrade } = options;
+  const { host, port, tls, upgrade, graceMs = 0 } = options;
   const limits = { ...LIMITS, ...options.limits };
   const server = createServer({
     ...tls,
@@ -87,7 +89,8 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   // The server lets go of sockets that were upgraded; closing must end them too.
   const upgraded = new Set<Duplex>();
   const connections = new Connections({ clock: options.clock, ...limits });
-  const serving = { ...options, limits, bodies: bodiesOf(limits), connections };
+  const answered = () => void server.emit('answered');
+  const serving = { ...options, limits, bodies: bodiesOf(limits), connections, answered };
   server.on('request', (incoming, outgoing) => serve(serving, incoming, outgoing));
   server.on('checkContinue', (incoming, outgoing) => {
     inviteBody(outgoing);
@@ -107,12 +110,26 @@ export async function listen(options: ListenOptions): Promise<Listener> {
     port: (server.address() as AddressInfo).port,
     renew: (next) => server.setSecureContext(next),
     async [Symbol.asyncDispose]() {
-      const closed = new Promise((resolve) => server.close(resolve));
-      server.closeAllConnections();
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
       for (const socket of upgraded) socket.destroy();
+      if (graceMs > 0) await drained(server, closed, graceMs, options.clock);
+      server.closeAllConnections();
       await closed;
     },
   };
+}
+
+/** Resolves when every request that was under way is answered, or the time is over. */
+async function drained(server: Server, closed: Promise<void>, graceMs: number, clock: Clock): Promise<void> {
+  const late = Promise.withResolvers<void>();
+  const stop = clock.after(graceMs, late.resolve);
+  // A connection is not idle yet while its answer is being finished.
+  const idle = () => setImmediate(() => server.closeIdleConnections());
+  server.on('answered', idle);
+  server.closeIdleConnections();
+  await Promise.race([closed, late.promise]);
+  server.off('answered', idle);
+  stop();
 }
 
 /** What is no HTTP is told so, where anybody still listens. */
@@ -147,6 +164,8 @@ interface Serving extends ListenOptions {
   readonly limits: ListenLimits;
   readonly bodies: BodyBudgets;
   readonly connections: Connections;
+  /** Called when a request has its answer. */
+  readonly answered: () => void;
 }
 
 function serve(serving: Serving, incoming: IncomingMessage, outgoing: NodeResponse): void {
@@ -156,7 +175,10 @@ function serve(serving: Serving, incoming: IncomingMessage, outgoing: NodeRespon
   const request = new WireRequest(incoming, entered, bodies);
   // The app answers its own failures; what fails here is a connection that broke.
   const broke = () => void outgoing.destroy();
-  const over = () => request[Symbol.dispose]();
+  const over = () => {
+    request[Symbol.dispose]();
+    serving.answered();
+  };
   const deliver = (response: ServerResponse) => writeResponse(response, entered, connections);
   try {
     const tooMany = connections.underWay(socket) > limits.pipelined;

@@ -10,7 +10,9 @@ import { createApp } from './app.ts';
 import { createAuthenticator } from './auth/authenticate.ts';
 import { createBearerTokens } from './auth/bearer-tokens.ts';
 import { controllerIdentity, type Identity, OPERATOR } from './auth/identity.ts';
+import { OperatorTokens } from './auth/operator-tokens.ts';
 import { ISSUER, ServiceAccountTokens } from './auth/service-account-tokens.ts';
+import { TokenExpiries } from './auth/token-expiries.ts';
 import { ObjectCodec } from './cache/object-codec.ts';
 import type { RingLimits } from './cache/resource-cache.ts';
 import { ListSnapshots } from './cache/snapshots.ts';
@@ -22,9 +24,14 @@ import { definitionKind } from './crds/definition-rules.ts';
 import { followDefinitions } from './crds/follow-definitions.ts';
 import { putOwnDefinitions } from './crds/own-definitions.ts';
 import { serverVersion } from './discovery/version.ts';
+import { EnrollmentTokens } from './enrollment/enrollment-tokens.ts';
+import { type HostAuthority, HostEnrollment } from './enrollment/host-enrollment.ts';
 import { keepForgetting } from './idempotency/forget-answers.ts';
 import { inProcessTransport } from './in-process-transport.ts';
+import { JoinTokens } from './joining/join-tokens.ts';
+import { type JoinMaterial, ServerJoining } from './joining/server-joining.ts';
 import type { Upgrader } from './listen.ts';
+import { RunningKeys, type ServerKeys } from './pki/running-keys.ts';
 import { newServiceAccountKey } from './pki/service-account-key.ts';
 import { answerersOf } from './questions/answerers.ts';
 import { FenceRefresh } from './registry/fence-refresh.ts';
@@ -32,10 +39,17 @@ import { KeyQueue } from './registry/key-queue.ts';
 import { Registry } from './registry/registry.ts';
 import type { App } from './requests/server-request.ts';
 import { MissingKeyError } from './sealing/missing-key-error.ts';
+import { Resealer } from './sealing/resealer.ts';
+import { sealedWith } from './sealing/sealed-with.ts';
 import { Sealer } from './sealing/sealer.ts';
+import { ServerDirectory } from './servers/server-directory.ts';
+import { keepServerLease, type ServerAnnouncement } from './servers/server-lease.ts';
 import type { Store } from './store/store.ts';
 import { ControlHub } from './streams/control-hub.ts';
+import { HostHolders } from './streams/host-holders.ts';
 import { keepPresence } from './streams/presence.ts';
+import { createPeerDialer, type PeerTls } from './streams/relay.ts';
+import { StreamRouter } from './streams/stream-router.ts';
 import { createUpgrader } from './streams/upgrade.ts';
 import { logsHandler } from './streams/vm-streams.ts';
 import type { ServerParts } from './verbs/verb-context.ts';
@@ -44,10 +58,16 @@ export interface ApiServerOptions {
   readonly store: Store;
   readonly kinds?: readonly Kind[];
   readonly operatorTokenHash: string;
-  /** What signs the tokens of service accounts: an EC P-256 key as PEM. Without one they are good for this run only. */
+  /** What signs the tokens of service accounts: EC P-256 keys as PEM, of which the first signs. Without one they are good for this run only. */
   readonly serviceAccountKey?: string;
   /** What Secrets are sealed with in the store: 32 bytes each in hex; the first seals, all of them open. */
   readonly sealingKeys: readonly string[];
+  /** Who certifies hosts; without it none can be enrolled here. */
+  readonly hostAuthority?: HostAuthority;
+  /** Reads the keys again where one is asked for that is not known; undefined when they cannot be read. */
+  readonly rereadKeys?: () => ServerKeys | undefined;
+  /** What a new server is given; without it none is let in here. */
+  readonly joinMaterial?: () => JoinMaterial;
   /** How this server is called in leases. */
   readonly name: string;
   readonly clock: Clock;
@@ -67,8 +87,21 @@ export interface ApiServer extends AsyncDisposable {
   readonly registry: Registry;
   readonly hub: ControlHub;
   readonly parts: ServerParts;
+  readonly keys: RunningKeys;
   /** A transport of this process, as an identity. */
   transportFor(identity: Identity): Transport;
+  /** Ends watches and streams, and lets go of hosts; requests are still answered until it is disposed. */
+  endStreams(): Promise<void>;
+  /**
+   * Makes this server known to the others of its store, once it listens, and lets it ask them for the hosts that are connected there. Throws
+   * `NameTakenError`. Disposing what it answers takes the server out again.
+   */
+  announce(announcement: Announcement, signal?: AbortSignal): Promise<AsyncDisposable>;
+}
+
+export interface Announcement extends Omit<ServerAnnouncement, 'name'> {
+  /** What shows the others who this is; asked for each stream. */
+  readonly tls: () => Promise<PeerTls>;
 }
 
 const AUDIT_NOBODY: AuditSink = () => {};
@@ -100,10 +133,20 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
     log,
   };
   const hub = new ControlHub({ clock, ids, log });
+  const coordinationLeases = cache.resource('coordination.k8s.io/leases');
+  const holders = new HostHolders(coordinationLeases);
+  const caughtUp = async (signal: AbortSignal) => void (await cache.caughtUp(signal));
+  const router = new StreamRouter({ hub, holders, caughtUp, serverName: options.name, clock, log });
   let lost: string | undefined;
   const { operatorTokenHash, serviceAccountKey: key = newServiceAccountKey() } = options;
-  const serviceAccounts = new ServiceAccountTokens({ key, clock, ids, cache });
-  const bearerTokens = createBearerTokens({ operatorTokenHash, serviceAccounts });
+  const expiries = new TokenExpiries(store);
+  const reread = () => keys.reread();
+  const serviceAccounts = new ServiceAccountTokens({ key, clock, ids, cache, expiries, reread });
+  const enrollment = new EnrollmentTokens({ store, clock, ids });
+  const operatorTokens = new OperatorTokens([{ hash: operatorTokenHash }], clock);
+  const bearerTokens = createBearerTokens({ operatorTokens, serviceAccounts, enrollment });
+  const hosts = new HostEnrollment(enrollment, options.hostAuthority);
+  const joining = new ServerJoining(new JoinTokens({ store, clock, ids }), options.joinMaterial);
   const admit = {
     authenticate: createAuthenticator(bearerTokens),
     audit: options.audit ?? AUDIT_NOBODY,
@@ -116,23 +159,43 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
     parts,
     version: serverVersion(options.platform),
     ready: () => lost,
-    streams: { 'coppice.dev/vms/logs': logsHandler(hub) },
-    answerers: answerersOf(bearerTokens, serviceAccounts),
+    streams: { 'coppice.dev/vms/logs': logsHandler(router) },
+    answerers: answerersOf(bearerTokens, serviceAccounts, hosts, joining),
     issuer: { name: ISSUER, keySet: () => serviceAccounts.keySet() },
   });
+  const transportFor = (identity: Identity) => inProcessTransport(app, identity);
+  const resealer = new Resealer({
+    store,
+    cache,
+    sealer,
+    kinds: builtIn.filter((kind) => kind.sealed),
+    transport: transportFor(controllerIdentity('resealer')),
+    clock,
+    log,
+  });
+  const keys = new RunningKeys({
+    operatorTokens,
+    serviceAccounts,
+    expiries,
+    sealer,
+    resealer,
+    clock,
+    ...(options.rereadKeys === undefined ? {} : { read: options.rereadKeys }),
+  });
+  sealer.onMissing(reread);
   const following = (await cache.start(ending.signal)).following.catch((error: unknown) => {
     if (ending.signal.aborted) return;
     lost = error instanceof Error ? error.message : String(error);
     watching.abort(error);
     log.error('the cache lost the store', { error: lost });
   });
-  if (sealer.missingKeys.length > 0) {
+  const missingKeys = missingKeysOf(cache, sealer, resources);
+  if (missingKeys.length > 0) {
     ending.abort(new Error('the server does not start'));
     await following;
-    throw new MissingKeyError(sealer.missingKeys);
+    throw new MissingKeyError(missingKeys);
   }
   const stopDefining = followDefinitions({ cache, registry, builtIn, log });
-  const transportFor = (identity: Identity) => inProcessTransport(app, identity);
   const ours = builtIn.filter((kind) => kind.origin === 'coppice');
   try {
     await putOwnDefinitions(parts, definitions, ours, ending.signal);
@@ -145,27 +208,72 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
     if (removed) hub.drop(current.object.metadata.name, 'its Host was deleted');
   });
   const presence = keepPresence(
-    { hub, transport: transportFor(controllerIdentity('host-presence')), serverName: options.name, clock, log },
+    {
+      hub,
+      holders,
+      transport: transportFor(controllerIdentity('host-presence')),
+      serverName: options.name,
+      clock,
+      log,
+    },
     ending.signal,
   );
   const compacting = keepCompacting({ store, clock, log }, ending.signal);
-  const forgetting = keepForgetting({ store, clock, log }, ending.signal);
+  const endStreams = async () => {
+    watching.abort(new Error('the server is stopping'));
+    await hub[Symbol.asyncDispose]();
+  };
+  const forgetting = keepForgetting({ store, codec: cache.codec, clock, log }, ending.signal);
+  const resealing = resealer.run(ending.signal);
   return {
     app,
-    upgrade: createUpgrader({ ...admit, parts, hub }),
+    upgrade: createUpgrader({ ...admit, parts, hub, dialer: router }),
     registry,
     hub,
     parts,
+    keys,
     transportFor,
+    async announce({ uid, address, tls }, signal) {
+      const directory = new ServerDirectory(coordinationLeases, clock);
+      const transport = transportFor(controllerIdentity('apiserver'));
+      const deps = { name: options.name, uid, address, transport, directory, clock, log };
+      const until = signal === undefined ? ending.signal : AbortSignal.any([signal, ending.signal]);
+      try {
+        const lease = await keepServerLease(deps, until);
+        router.forwardBy(createPeerDialer({ addressOf: (server) => directory.addressOf(server), tls, clock }));
+        return {
+          async [Symbol.asyncDispose]() {
+            await lease[Symbol.asyncDispose]();
+            directory[Symbol.dispose]();
+          },
+        };
+      } catch (error) {
+        directory[Symbol.dispose]();
+        throw error;
+      }
+    },
+    endStreams,
     async [Symbol.asyncDispose]() {
       stopDropping();
       stopDefining();
-      await hub[Symbol.asyncDispose]();
-      watching.abort(new Error('the server is stopping'));
+      await endStreams();
       ending.abort(new Error('the server is stopping'));
-      await Promise.allSettled([following, presence, compacting, forgetting]);
+      await Promise.allSettled([following, presence, compacting, forgetting, resealing]);
     },
   };
+}
+
+/**
+ * The ids of keys that objects of the store are sealed with and that are not here. A key that is asked for in history only was dropped after everything
+ * was sealed anew: then nothing is told of that history.
+ */
+function missingKeysOf(cache: WatchCache, sealer: Sealer, resources: ReadonlySet<string>): readonly string[] {
+  if (sealer.missingKeys.length === 0) return [];
+  const asked = new Set(sealer.missingKeys);
+  const objects = [...resources].flatMap((resource) => cache.resource(resource).sorted());
+  const missing = new Set(objects.map(({ object }) => sealedWith(object) ?? '').filter((id) => asked.has(id)));
+  if (missing.size === 0) for (const resource of resources) cache.resource(resource).forget(cache.revision);
+  return [...missing];
 }
 
 /** The namespaces and the policy that every fleet has; there already on every start but the first. */

@@ -11,6 +11,7 @@ import { systemIds } from '../resources/ambient/system-ids.ts';
 import { EtcdServer, findEtcd } from '../test/harness/etcd-server.ts';
 import { cliStart } from './cli-start.ts';
 import { coldStart } from './cold-start.ts';
+import { disk } from './disk.ts';
 import { exec } from './exec.ts';
 import { fanOut } from './fan-out.ts';
 import { get } from './get.ts';
@@ -35,6 +36,7 @@ const GOALS: readonly Goal[] = [
   fanOut,
   kubectlGet,
   coldStart,
+  disk,
   underLoad,
   informer,
   startAgain,

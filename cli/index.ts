@@ -1,13 +1,19 @@
+import ApiserverJoin from './commands/apiserver/join.ts';
+import ApiserverToken from './commands/apiserver/token.ts';
 import Apiserver from './commands/apiserver.ts';
 import Apply from './commands/apply.ts';
 import Backup from './commands/backup.ts';
+import Controllers from './commands/controllers.ts';
 import Delete from './commands/delete.ts';
 import Describe from './commands/describe.ts';
 import Exec from './commands/exec.ts';
 import Get from './commands/get.ts';
+import HostTrustStore from './commands/host/trust-store.ts';
 import ImagesBuild from './commands/images/build.ts';
 import Kubeconfig from './commands/kubeconfig.ts';
 import Logs from './commands/logs.ts';
+import PkiRotate from './commands/pki/rotate.ts';
+import PkiShow from './commands/pki/show.ts';
 import Restore from './commands/restore.ts';
 import Status from './commands/status.ts';
 import Up from './commands/up.ts';
@@ -17,15 +23,21 @@ import Wait from './commands/wait.ts';
 /** Every command there is. The modules hold flags only; what they do is imported when they run. */
 export const COMMANDS = {
   apiserver: Apiserver,
+  'apiserver:join': ApiserverJoin,
+  'apiserver:token': ApiserverToken,
   apply: Apply,
   backup: Backup,
+  controllers: Controllers,
   delete: Delete,
   describe: Describe,
   exec: Exec,
   get: Get,
+  'host:trust-store': HostTrustStore,
   'images:build': ImagesBuild,
   kubeconfig: Kubeconfig,
   logs: Logs,
+  'pki:rotate': PkiRotate,
+  'pki:show': PkiShow,
   restore: Restore,
   status: Status,
   up: Up,

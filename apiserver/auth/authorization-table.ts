@@ -17,7 +17,14 @@ export type AuthorizationTable = Readonly<Record<string, Readonly<Partial<Record
 
 const OPERATOR: Allowed = ['operator'];
 /** Where a nodelet speaks for itself: nobody else does, whatever else they may. */
-export const NODELET: Allowed = ['host'];
+const NODELET: Allowed = ['host'];
+const ENROLLING: Allowed = ['host', 'enroller'];
+/** Where API servers speak among themselves. */
+const PEER: Allowed = ['apiserver'];
+/** Where a new server speaks for itself, by a token that the operator made for it. */
+const JOINING: Allowed = ['joiner'];
+/** Cells that an operator has no part in. */
+export const NOT_OPERATORS: ReadonlySet<Allowed> = new Set([NODELET, ENROLLING, PEER, JOINING]);
 const AUTHENTICATED: Allowed = ['authenticated'];
 const READERS: Allowed = ['operator', 'controllers'];
 const EVERYONE: Allowed = ['operator', 'controllers', 'host'];
@@ -74,11 +81,19 @@ export const AUTHORIZATION: AuthorizationTable = {
   },
   'coppice.dev/hosts/control': { create: NODELET },
   'coppice.dev/hosts/dialback': { create: NODELET },
+  'coppice.dev/hosts/relay': { create: PEER },
+  'coppice.dev/hosts/controlplane': { create: NODELET },
+  'coppice.dev/hosts/certificate': { create: ENROLLING },
+  // Whoever holds a token becomes the host.
+  'coppice.dev/hosts/token': { create: OPERATOR },
 
   'coppice.dev/images': { ...operated, ...removable, get: EVERYONE, list: EVERYONE, watch: EVERYONE },
   'coppice.dev/images/status': status('image'),
 
   'coppice.dev/policies': { ...operated, ...removable },
+  // Whoever holds a token gets every key there is.
+  'coppice.dev/policies/jointoken': { create: OPERATOR },
+  'coppice.dev/policies/join': { create: JOINING },
   'coppice.dev/policies/status': { get: READERS, update: OPERATOR, patch: OPERATOR },
 
   'coppice.dev/vms': {
@@ -110,6 +125,7 @@ export const AUTHORIZATION: AuthorizationTable = {
     get: OPERATOR,
     list: [...EMPTIERS, 'controller:informers'],
     watch: ['operator', 'controller:informers'],
+    patch: [...CASCADE, 'controller:resealer'],
     delete: EMPTIERS,
     deletecollection: OPERATOR,
   },
@@ -126,7 +142,8 @@ export const AUTHORIZATION: AuthorizationTable = {
     create: [...READERS, 'serviceaccount'],
     update: [...READERS, 'serviceaccount'],
     patch: [...READERS, 'serviceaccount'],
-    delete: [...EMPTIERS, 'controller:election', 'serviceaccount'],
+    // Servers remove their own, and those of servers that are gone.
+    delete: [...EMPTIERS, 'controller:apiserver', 'controller:election', 'serviceaccount'],
     deletecollection: OPERATOR,
   },
 

@@ -8,7 +8,7 @@ import {
   type AuthorizationTable,
   DOCUMENTS,
   IMPERSONATION,
-  NODELET,
+  NOT_OPERATORS,
   type Right,
   USER_KIND,
 } from './authorization-table.ts';
@@ -62,14 +62,14 @@ export function holds(identity: Identity, allowed: Allowed): boolean {
   return allowed.includes(role) || (role.startsWith('controller:') && allowed.includes('controllers'));
 }
 
-/** Whether the identity is in every cell of the table but where only a nodelet speaks. Roles that have a scope are not: others' cells are there. */
+/** Whether the identity is in every cell of the table but where only a nodelet or another server speaks. Roles that have a scope are not: others' cells are there. */
 export function mayEverything(identity: Identity): boolean {
   return EVERY_CELL.every((allowed) => holds(identity, allowed));
 }
 
 const EVERY_CELL: readonly Allowed[] = [AUTHORIZATION, IMPERSONATION, { any: USER_KIND ?? {} }].flatMap((table) =>
   Object.values<AuthorizationTable[string]>(table).flatMap((row) =>
-    Object.values(row ?? {}).filter((cell) => cell !== NODELET),
+    Object.values(row ?? {}).filter((cell) => !NOT_OPERATORS.has(cell ?? [])),
   ),
 );
 

@@ -1,7 +1,9 @@
-import { createHash, timingSafeEqual } from 'node:crypto';
+import { createHash } from 'node:crypto';
+import type { EnrollmentTokens } from '../enrollment/enrollment-tokens.ts';
 import type { Eventual } from '../eventual.ts';
 import type { Caller } from '../requests/server-request.ts';
 import { OPERATOR } from './identity.ts';
+import type { OperatorTokens } from './operator-tokens.ts';
 import { ISSUER, type ServiceAccountTokens, type TokenOwner } from './service-account-tokens.ts';
 import { TokenRefused } from './token-refused.ts';
 
@@ -10,39 +12,34 @@ export type BearerTokens = (token: string, audiences: readonly string[], caller:
 
 const OPERATORS: TokenOwner = { identity: OPERATOR, audiences: [ISSUER] };
 
-/** `operatorTokenHash` is the SHA-256 of the operator's bearer token, as hex. The operator's is for this server only. */
+/** The operator's token is for this server only. */
 export function createBearerTokens(options: {
-  readonly operatorTokenHash: string;
+  readonly operatorTokens: OperatorTokens;
   readonly serviceAccounts: ServiceAccountTokens;
+  readonly enrollment: EnrollmentTokens;
 }): BearerTokens {
-  const isOperators = operatorCheck(Buffer.from(options.operatorTokenHash, 'hex'));
+  const { operatorTokens, serviceAccounts, enrollment } = options;
   return (token, audiences, caller) => {
-    if (isOperators(token)) {
+    if (operatorTokens.has(token)) {
       if (audiences.includes(ISSUER)) return OPERATORS;
       throw new TokenRefused('the token is meant for somebody else');
     }
-    return options.serviceAccounts.identify(token, audiences, caller.signal);
+    if (enrollment.knows(token)) return enrolling(enrollment, token, audiences, caller.signal);
+    return serviceAccounts.identify(token, audiences, caller.signal);
   };
 }
 
-/** Whether a token is the operator's. The one that was is compared as it is from then on, which takes a tenth of hashing it. */
-function operatorCheck(expected: Buffer): (token: string) => boolean {
-  let known: Buffer | undefined;
-  return (token) => {
-    const bytes = Buffer.from(token);
-    if (known !== undefined && known.length === bytes.length && timingSafeEqual(known, bytes)) return true;
-    const hash = sha256(token);
-    if (hash.length !== expected.length || !timingSafeEqual(hash, expected)) return false;
-    known = bytes;
-    return true;
-  };
-}
-
-function sha256(text: string): Buffer {
-  return createHash('sha256').update(text).digest();
+async function enrolling(
+  enrollment: EnrollmentTokens,
+  token: string,
+  audiences: readonly string[],
+  signal: AbortSignal,
+): Promise<TokenOwner> {
+  if (!audiences.includes(ISSUER)) throw new TokenRefused('the token is meant for somebody else');
+  return { identity: await enrollment.identify(token, signal), audiences: [ISSUER] };
 }
 
 /** The hash a token is kept as. */
 export function tokenHash(token: string): string {
-  return sha256(token).toString('hex');
+  return createHash('sha256').update(token).digest('hex');
 }

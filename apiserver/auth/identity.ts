@@ -8,7 +8,15 @@ export interface Identity {
 }
 
 /** What an identity may be, as the authorization table knows it. */
-export type Role = 'operator' | 'host' | 'serviceaccount' | 'controller-process' | `controller:${string}`;
+export type Role =
+  | 'operator'
+  | 'joiner'
+  | 'host'
+  | 'enroller'
+  | 'apiserver'
+  | 'serviceaccount'
+  | 'controller-process'
+  | `controller:${string}`;
 
 export const OPERATOR: Identity = { user: 'operator', groups: ['coppice:operators', 'system:authenticated'] };
 
@@ -21,6 +29,28 @@ export function hostIdentity(name: string, uid?: string): Identity {
   };
 }
 
+/** The identity of who shows a host's enrollment token: it may get that host's certificate. `token` is how the token is kept. */
+export function enrollerIdentity(host: string, uid: string, token: string): Identity {
+  return {
+    user: `system:enrolling:${host}`,
+    groups: ['system:enrolling', 'system:authenticated'],
+    uid,
+    extra: { [ENROLLMENT_TOKEN]: [token] },
+  };
+}
+
+/** Where an enroller's identity says by which token it is one. */
+export const ENROLLMENT_TOKEN = 'coppice.dev/enrollment-token';
+
+/** The identity of who shows a join token, good or not: it may ask for the keys of the fleet, and is refused there. `token` is how the token is kept. */
+export function joinerIdentity(token: string): Identity {
+  return { user: JOINER, groups: ['system:joining'], extra: { [JOIN_TOKEN_HASH]: [token] } };
+}
+
+const JOINER = 'system:joiner';
+/** Where a joiner's identity says by which token it is one. */
+export const JOIN_TOKEN_HASH = 'coppice.dev/join-token';
+
 /** The identity of one controller duty. */
 export function controllerIdentity(duty: string): Identity {
   return { user: `system:controller:${duty}`, groups: ['system:controllers', 'system:authenticated'] };
@@ -31,6 +61,11 @@ export const CONTROLLER_PROCESS: Identity = {
   user: 'system:controllers',
   groups: ['system:controller-processes', 'system:authenticated'],
 };
+
+/** The identity of an API server to the others of its store: it may open streams that clients of its own asked for, and nothing else. */
+export function serverIdentity(name: string): Identity {
+  return { user: `system:apiserver:${name}`, groups: ['system:apiservers', 'system:authenticated'] };
+}
 
 /** The group of whoever showed a credential. */
 export const AUTHENTICATED_GROUP = 'system:authenticated';
@@ -56,18 +91,21 @@ export function serviceAccountOf(user: string): { readonly namespace: string; re
 export function roleOf(identity: Identity): Role | undefined {
   if (identity.groups.includes('coppice:operators') || identity.groups.includes('system:masters')) return 'operator';
   if (identity.groups.includes('system:hosts') && /^system:host:./.test(identity.user)) return 'host';
+  if (identity.groups.includes('system:enrolling') && /^system:enrolling:./.test(identity.user)) return 'enroller';
+  if (identity.groups.includes('system:joining') && identity.user === JOINER) return 'joiner';
   if (identity.groups.includes('system:controllers') && /^system:controller:./.test(identity.user))
     return `controller:${identity.user.slice('system:controller:'.length)}`;
   if (identity.groups.includes('system:controller-processes') && identity.user === CONTROLLER_PROCESS.user)
     return 'controller-process';
+  if (identity.groups.includes('system:apiservers') && /^system:apiserver:./.test(identity.user)) return 'apiserver';
   if (identity.groups.includes('system:serviceaccounts') && serviceAccountOf(identity.user) !== undefined)
     return 'serviceaccount';
   return undefined;
 }
 
-/** The host a nodelet's identity is for. */
+/** The host a nodelet's identity is for, or that of who enrolls it. */
 export function hostNameOf(identity: Identity): string {
-  return identity.user.slice('system:host:'.length);
+  return identity.user.replace(/^system:(host|enrolling):/, '');
 }
 
 /** The writer names (`x-coppice-writer`) an identity may write as. The operator may write as any. */

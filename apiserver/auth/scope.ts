@@ -6,6 +6,8 @@ export function inScope(identity: Identity, access: Access): boolean {
   switch (roleOf(identity)) {
     case 'host':
       return inHostScope(hostNameOf(identity), access);
+    case 'enroller':
+      return access.name === hostNameOf(identity);
     case 'serviceaccount':
       return inNamespaceScope(serviceAccountOf(identity.user)?.namespace, access);
     case 'controller-process':

@@ -5,6 +5,8 @@ import { SECRETS, SERVICE_ACCOUNTS } from '../../resources/guards/refs.ts';
 import { isObject, type JsonObject, type KubeObject } from '../../resources/meta/object.ts';
 import type { WatchCache } from '../cache/watch-cache.ts';
 import { type Identity, serviceAccountIdentity } from './identity.ts';
+import { keyThumbprint } from './key-thumbprint.ts';
+import type { TokenExpiries } from './token-expiries.ts';
 import { TokenRefused } from './token-refused.ts';
 
 /** Who signs, and whom a token is meant for that names nobody else: the name under which clients of Kubernetes know its API. */
@@ -15,6 +17,7 @@ const SKEW_S = 5;
 /** An account or Secret that is going is trusted this much longer, as what it runs may need it to end well. */
 const LEAVING_MS = 60_000;
 const MAX_REMEMBERED = 1_000;
+const PEM_BLOCK = /-----BEGIN [^-]+-----[^-]+-----END [^-]+-----/g;
 
 /** What a token is made for. */
 export interface TokenWish {
@@ -44,35 +47,52 @@ interface Claims {
 
 /** Mints the tokens of ServiceAccounts and knows them again. A token is good until it ends, and as long as its account is there. */
 export class ServiceAccountTokens {
-  readonly #key: KeyObject;
-  readonly #publicKey: KeyObject;
-  readonly #keyId: string;
   readonly #clock: Clock;
   readonly #ids: Ids;
   readonly #cache: WatchCache;
+  readonly #expiries: TokenExpiries;
+  readonly #reread: () => void;
+  #signing: SigningKey;
+  /** All that are trusted, by id; the one that signs is the first. */
+  #keys: ReadonlyMap<string, KeyObject>;
   /** By the hash of the token; the eldest goes first. */
   readonly #remembered = new Map<string, Claims>();
 
-  /** `key` is an EC P-256 private key, as PEM. Throws when it is none. */
-  constructor(options: { readonly key: string; readonly clock: Clock; readonly ids: Ids; readonly cache: WatchCache }) {
-    this.#key = createPrivateKey(options.key);
-    if (this.#key.asymmetricKeyDetails?.namedCurve !== 'prime256v1') {
-      throw new Error('the key of service account tokens is not an EC key on the curve P-256');
-    }
-    this.#publicKey = createPublicKey(this.#key);
-    this.#keyId = thumbprint(this.#publicKey);
+  /**
+   * `key` holds EC P-256 private keys, as PEM: the first signs, all are trusted. Throws when one is none. `reread` is called before a token is refused because
+   * its key is not known; it may call `replaceKeys`.
+   */
+  constructor(options: {
+    readonly key: string;
+    readonly clock: Clock;
+    readonly ids: Ids;
+    readonly cache: WatchCache;
+    readonly expiries: TokenExpiries;
+    readonly reread?: () => void;
+  }) {
+    [this.#signing, this.#keys] = keysIn(options.key);
     this.#clock = options.clock;
     this.#ids = options.ids;
     this.#cache = options.cache;
+    this.#expiries = options.expiries;
+    this.#reread = options.reread ?? (() => {});
+  }
+
+  /** Signs with the first of these from now on, and trusts them only. */
+  replaceKeys(key: string): void {
+    [this.#signing, this.#keys] = keysIn(key);
+    this.#remembered.clear();
   }
 
   async mint({ account, secret, audiences, lifeSeconds }: TokenWish): Promise<{ token: string; expires: string }> {
     const { SignJWT } = await import('jose');
     const { namespace = '', name, uid } = account.metadata;
     const now = Math.floor(this.#clock.now() / 1000);
+    const signing = this.#signing;
+    await this.#expiries.note(signing.id, (now + lifeSeconds) * 1000);
     const bound = secret === undefined ? {} : { secret: { name: secret.metadata.name, uid: secret.metadata.uid } };
     const token = await new SignJWT({ 'kubernetes.io': { namespace, ...bound, serviceaccount: { name, uid } } })
-      .setProtectedHeader({ alg: ALGORITHM, kid: this.#keyId })
+      .setProtectedHeader({ alg: ALGORITHM, kid: signing.id })
       .setIssuer(ISSUER)
       .setSubject(serviceAccountIdentity(namespace, name).user)
       .setAudience([...audiences])
@@ -80,7 +100,7 @@ export class ServiceAccountTokens {
       .setNotBefore(now)
       .setExpirationTime(now + lifeSeconds)
       .setJti(this.#ids.uid())
-      .sign(this.#key);
+      .sign(signing.key);
     return { token, expires: rfc3339((now + lifeSeconds) * 1000) };
   }
 
@@ -99,10 +119,13 @@ export class ServiceAccountTokens {
     return { identity: { ...serviceAccountIdentity(namespace, name), uid, ...extra }, audiences: meant };
   }
 
-  /** The public key, as clients of OpenID Connect read it (RFC 7517). */
+  /** The public keys, as clients of OpenID Connect read them (RFC 7517). */
   keySet(): { readonly keys: readonly JsonObject[] } {
-    const { kty, crv, x, y } = this.#publicKey.export({ format: 'jwk' });
-    return { keys: [{ use: 'sig', kty, kid: this.#keyId, crv, alg: ALGORITHM, x, y }] };
+    const keys = [...this.#keys].map(([kid, key]) => {
+      const { kty, crv, x, y } = key.export({ format: 'jwk' });
+      return { use: 'sig', kty, kid, crv, alg: ALGORITHM, x, y };
+    });
+    return { keys };
   }
 
   async #claimsOf(token: string): Promise<Claims> {
@@ -122,7 +145,7 @@ export class ServiceAccountTokens {
   async #verified(token: string): Promise<Claims> {
     const { errors, jwtVerify } = await import('jose');
     try {
-      const { payload } = await jwtVerify(token, this.#publicKey, {
+      const { payload } = await jwtVerify(token, (header) => this.#keyOf(header.kid), {
         algorithms: [ALGORITHM],
         issuer: ISSUER,
         currentDate: new Date(this.#clock.now()),
@@ -134,6 +157,13 @@ export class ServiceAccountTokens {
       if (!(error instanceof errors.JOSEError)) throw error;
       throw new TokenRefused(error.message, { cause: error });
     }
+  }
+
+  #keyOf(id = ''): KeyObject {
+    if (!this.#keys.has(id)) this.#reread();
+    const key = this.#keys.get(id);
+    if (key === undefined) throw new TokenRefused('the token is signed with a key that is not trusted');
+    return key;
   }
 
   /** Whether the account, and the Secret if it is bound to one, are still those of then. */
@@ -149,10 +179,18 @@ export class ServiceAccountTokens {
   }
 }
 
-/** RFC 7638: the key, named by what it is. */
-function thumbprint(key: KeyObject): string {
-  const { crv, kty, x, y } = key.export({ format: 'jwk' });
-  return createHash('sha256').update(JSON.stringify({ crv, kty, x, y })).digest('base64url');
+interface SigningKey {
+  readonly id: string;
+  readonly key: KeyObject;
+}
+
+function keysIn(pem: string): readonly [SigningKey, ReadonlyMap<string, KeyObject>] {
+  const keys = (pem.match(PEM_BLOCK) ?? [pem]).map((block) => createPrivateKey(block));
+  const [key] = keys;
+  if (key === undefined || keys.some((each) => each.asymmetricKeyDetails?.namedCurve !== 'prime256v1'))
+    throw new Error('the key of service account tokens is not an EC key on the curve P-256');
+  const published = keys.map((each) => createPublicKey(each)).map((each) => [keyThumbprint(each), each] as const);
+  return [{ id: published[0]?.[0] ?? '', key }, new Map(published)];
 }
 
 /** Reads what we signed. A signature of ours over anything else is no token. */

@@ -2,6 +2,7 @@ import { parseJson } from '../../resources/meta/json.ts';
 import { type KubeObject, splitKey } from '../../resources/meta/object.ts';
 import { resourceId } from '../../resources/meta/resource-id.ts';
 import { markDamaged } from '../sealing/damage.ts';
+import { markSealedWith, sealedWith } from '../sealing/sealed-with.ts';
 import { Sealer } from '../sealing/sealer.ts';
 import { UnsealError } from '../sealing/unseal-error.ts';
 import { parseStoreKey } from './keys.ts';
@@ -37,11 +38,23 @@ export class ObjectCodec {
     return this.#sealing.sealer.seal(plain, key, uid);
   }
 
+  /** Whether an object stands in the store sealed with another key than new ones are. */
+  isBehind(object: KubeObject): boolean {
+    const keyId = this.#sealing === undefined ? undefined : sealedWith(object);
+    return keyId !== undefined && keyId !== this.#sealing?.sealer.currentId;
+  }
+
   /** What `seal` made. Throws `UnsealError`. */
   open(key: string, value: Uint8Array): Uint8Array {
     if (!Sealer.isSealed(value)) return value;
     if (this.#sealing === undefined) throw new UnsealError('it is sealed, and this server has no keys');
     return this.#sealing.sealer.open(value, key);
+  }
+
+  /** A sealed value, or `plain` in its place, sealed with the newest key; what is not sealed stays as it is. Throws `UnsealError`. */
+  reseal(key: string, value: Uint8Array, plain = this.open(key, value)): Uint8Array {
+    if (this.#sealing === undefined || !Sealer.isSealed(value)) return plain;
+    return this.#sealing.sealer.seal(plain, key, Sealer.uidOf(value));
   }
 
   /** The object at a store key. What cannot be unsealed becomes an object with a name and nothing else, marked as damaged. */
@@ -51,14 +64,19 @@ export class ObjectCodec {
     const read = (plain: Uint8Array) => decodeStored(objectKey, plain, revision, (text) => parseJson(text).value);
     const mustBeSealed = place !== undefined && this.#sealing?.resources.has(place.resourceId) === true;
     if (!Sealer.isSealed(value) && !mustBeSealed) return read(value);
+    const marked = (stored: StoredObject) => {
+      const keyId = Sealer.keyIdOf(value);
+      if (keyId !== undefined) markSealedWith(stored.object, keyId);
+      return stored;
+    };
     try {
       if (!Sealer.isSealed(value)) throw new UnsealError('it is not sealed');
-      return read(this.open(key, value));
+      return marked(read(this.open(key, value)));
     } catch (error) {
       if (!(error instanceof UnsealError)) throw error;
       const stored = read(encodeStored(standIn(objectKey, error)));
       markDamaged(stored.object, error.message);
-      return stored;
+      return marked(stored);
     }
   }
 }

@@ -71,7 +71,7 @@ function replay({ parts, served, identity }: VerbContext, name: KeptName, kept: 
       { reason: 'IdempotencyKeyReused', field: 'Idempotency-Key', message },
     ]);
   }
-  const { object } = parts.cache.codec.decode(kept.at, kept.stored, revision);
+  const { object } = parts.cache.codec.decode(kept.at, kept.stored, kept.revision ?? revision);
   assertReadable(served.kind, object);
   const made = fromStorage(served.kind, object);
   authorizeObject(identity, served.kind, made);

@@ -10,7 +10,8 @@ export const MAX_KEPT_BYTES = 512 << 10;
 export const MAX_KEPT_ANSWERS = 10_000;
 
 const HEADER = 'idempotency-key';
-const ANSWERS = 'idempotency/answers/';
+/** What the store keys of answers begin with. */
+export const ANSWERS = 'idempotency/answers/';
 /** Names every answer after the instant it is forgotten at, so that what is due comes first. */
 export const DUE = 'idempotency/due/';
 
@@ -30,6 +31,8 @@ export interface KeptAnswer {
   readonly dueMs: number;
   readonly warnings: readonly string[];
   readonly at: string;
+  /** The revision of the object; that of the answer, where the two were written together and the answer not since. */
+  readonly revision?: number;
   readonly stored: Uint8Array;
 }
 

@@ -16,6 +16,8 @@ export type LeafSubject =
       readonly serial?: string;
     };
 
+export type ClientSubject = Omit<Extract<LeafSubject, { use: 'client' }>, 'use'>;
+
 const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;
 const AUTHORITY_DAYS = 3650;
 /** Clocks of hosts may be a little behind. */
@@ -38,12 +40,12 @@ export class Authority {
     this.#ids = ids;
   }
 
-  /** A new authority, valid for ten years. */
-  static async create(clock: Clock, ids: Ids): Promise<Authority> {
+  /** A new authority, valid for ten years. `generation` 1 is the first of an installation; each has a name of its own. */
+  static async create(clock: Clock, ids: Ids, generation = 1): Promise<Authority> {
     const keys = await generateKeys();
     const cert = await x509.X509CertificateGenerator.createSelfSigned({
       serialNumber: serialNumber(ids),
-      name: 'CN=coppice-ca',
+      name: generation === 1 ? 'CN=coppice-ca' : `CN=coppice-ca-${generation}`,
       notBefore: new Date(clock.now() - SKEW_MS),
       notAfter: new Date(clock.now() + AUTHORITY_DAYS * DAY_MS),
       keys,
@@ -69,20 +71,29 @@ export class Authority {
 
   /** A leaf for ninety days. */
   async issue(subject: LeafSubject): Promise<KeyPair> {
-    const issuer = new x509.X509Certificate(this.#pair.cert);
     const keys = await generateKeys();
+    return { cert: await this.#sign(subject, keys.publicKey), key: await privatePem(keys) };
+  }
+
+  /** The same for a key of somebody else: `publicKey` is on the curve P-256, as SubjectPublicKeyInfo in DER. Answers PEM. */
+  async certify(subject: LeafSubject, publicKey: Uint8Array): Promise<string> {
+    return this.#sign(subject, await webcrypto.subtle.importKey('spki', publicKey, ALGORITHM, true, ['verify']));
+  }
+
+  async #sign(subject: LeafSubject, publicKey: CryptoKey): Promise<string> {
+    const issuer = new x509.X509Certificate(this.#pair.cert);
     const cert = await x509.X509CertificateGenerator.create({
       serialNumber: serialNumber(this.#ids),
       subject: subjectName(subject),
       issuer: issuer.subject,
       notBefore: new Date(this.#clock.now() - SKEW_MS),
       notAfter: new Date(this.#clock.now() + LEAF_DAYS * DAY_MS),
-      publicKey: keys.publicKey,
+      publicKey,
       signingKey: await importPrivate(this.#pair.key),
       signingAlgorithm: ALGORITHM,
-      extensions: await leafExtensions(subject, issuer, keys.publicKey),
+      extensions: await leafExtensions(subject, issuer, publicKey),
     });
-    return { cert: cert.toString('pem'), key: await privatePem(keys) };
+    return cert.toString('pem');
   }
 }
 

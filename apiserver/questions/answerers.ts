@@ -1,5 +1,7 @@
 import type { BearerTokens } from '../auth/bearer-tokens.ts';
 import type { ServiceAccountTokens } from '../auth/service-account-tokens.ts';
+import type { HostEnrollment } from '../enrollment/host-enrollment.ts';
+import type { ServerJoining } from '../joining/server-joining.ts';
 import type { Answerers } from '../verbs/answer.ts';
 import { localSubjectAccessReview, selfSubjectAccessReview, subjectAccessReview } from './access-reviews.ts';
 import { selfSubjectReview } from './self-subject-review.ts';
@@ -8,7 +10,12 @@ import { tokenRequest } from './token-request.ts';
 import { tokenReview } from './token-review.ts';
 
 /** Who answers which question. */
-export function answerersOf(bearerTokens: BearerTokens, serviceAccounts: ServiceAccountTokens): Answerers {
+export function answerersOf(
+  bearerTokens: BearerTokens,
+  serviceAccounts: ServiceAccountTokens,
+  hosts: HostEnrollment,
+  joining: ServerJoining,
+): Answerers {
   return {
     'authentication.k8s.io/selfsubjectreviews': selfSubjectReview,
     'authentication.k8s.io/tokenreviews': tokenReview(bearerTokens),
@@ -17,5 +24,10 @@ export function answerersOf(bearerTokens: BearerTokens, serviceAccounts: Service
     'authorization.k8s.io/subjectaccessreviews': subjectAccessReview,
     'authorization.k8s.io/localsubjectaccessreviews': localSubjectAccessReview,
     'core/serviceaccounts/token': tokenRequest(serviceAccounts),
+    'coppice.dev/hosts/token': hosts.token,
+    'coppice.dev/hosts/certificate': hosts.certificate,
+    'coppice.dev/hosts/controlplane': hosts.controlPlane,
+    'coppice.dev/policies/jointoken': joining.token,
+    'coppice.dev/policies/join': joining.join,
   };
 }

@@ -24,7 +24,7 @@ export interface Versioned {
   readonly revision: number;
 }
 
-/** One write, thought out on the state of this moment. `after` undefined removes. `after === before` writes nothing. */
+/** One write, thought out on the state of this moment. `after` undefined removes. `after === before` writes nothing, unless it is sealed with a key that is on its way out. */
 export interface WritePlan {
   readonly kind: Kind;
   readonly namespace: string | undefined;
@@ -110,7 +110,7 @@ function judge({ cache, term }: CommitDeps, plan: () => WritePlan): Verdict {
     if (error instanceof LongWork) return { type: 'work', work: error };
     throw error;
   }
-  if (write.after !== undefined && write.after === write.before?.object)
+  if (write.after !== undefined && write.after === write.before?.object && !cache.codec.isBehind(write.after))
     return { type: 'nothing', object: write.after };
   const change: Change = { before: write.before?.object, after: write.after, ...subresource(write) };
   const fences = fencesOf(write.kind, change, cache);

@@ -1,11 +1,11 @@
-import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
+import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+import { KEY_ID_LENGTH, sealingKeyId } from './sealing-key-id.ts';
 import { UnsealError } from './unseal-error.ts';
 
 const ALGORITHM = 'aes-256-gcm';
 const KEY_BYTES = 32;
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
-const KEY_ID_LENGTH = 16;
 
 /** What every sealed value begins with; no JSON does. */
 const MAGIC = 'coppice-sealed/1';
@@ -23,17 +23,38 @@ interface Key {
  * authenticated, so that none can be put in another's place.
  */
 export class Sealer {
-  readonly #keys: ReadonlyMap<string, Key>;
-  readonly #current: Key;
   readonly #missing = new Set<string>();
+  /** The first seals. */
+  #keys: ReadonlyMap<string, Key>;
+  #current: Key;
+  #reread: () => void = () => {};
 
   /** Keys of 32 bytes in hex: the first seals, all of them open. Throws when one is none. */
   constructor(keys: readonly string[]) {
-    const all = keys.map(keyOf);
-    const [current] = all;
-    if (current === undefined) throw new Error('there is no key to seal with');
+    [this.#current, this.#keys] = ringOf(keys);
+  }
+
+  /** Seals with the first of these from now on. What it ever opened with, it goes on opening with. */
+  replace(keys: readonly string[]): void {
+    const [current, ring] = ringOf(keys);
     this.#current = current;
-    this.#keys = new Map(all.map((key) => [key.id, key]));
+    this.#keys = new Map([...this.#keys, ...ring]);
+    for (const id of ring.keys()) this.#missing.delete(id);
+  }
+
+  /** `reread` is called, once a key, before a value is given up because its key is not here; it may call `replace`. */
+  onMissing(reread: () => void): void {
+    this.#reread = reread;
+  }
+
+  /** The id of the key that seals. */
+  get currentId(): string {
+    return this.#current.id;
+  }
+
+  /** The ids of all keys, that of the one that seals first. */
+  get ids(): readonly string[] {
+    return [this.#current.id, ...[...this.#keys.keys()].filter((id) => id !== this.#current.id)];
   }
 
   /** Ids of keys that values asked for and that are not here. */
@@ -47,6 +68,11 @@ export class Sealer {
     );
   }
 
+  /** The id of the key that a value says it is sealed with. */
+  static keyIdOf(value: Uint8Array): string | undefined {
+    return Sealer.isSealed(value) ? headerOf(bufferOf(value)).id : undefined;
+  }
+
   /** `place` is where the value will stand, `uid` whose it is. */
   seal(plain: Uint8Array, place: string, uid: string): Uint8Array {
     const header = Buffer.from(`${MAGIC} ${this.#current.id} ${encodeURIComponent(uid)}\n`);
@@ -57,12 +83,17 @@ export class Sealer {
     return Buffer.concat([header, nonce, body, cipher.getAuthTag()]);
   }
 
+  /** What `sealed` says it is of. */
+  static uidOf(sealed: Uint8Array): string {
+    return decodeURIComponent(headerOf(bufferOf(sealed)).uid ?? '');
+  }
+
   /** The value that was sealed for this place. Throws `UnsealError`. */
   open(value: Uint8Array, place: string): Uint8Array {
-    const bytes = Buffer.from(value.buffer, value.byteOffset, value.length);
-    const end = bytes.subarray(0, MAX_HEADER).indexOf(LINE_END);
-    const [, id, uid] = HEADER.exec(bytes.subarray(0, Math.max(end, 0)).toString('latin1')) ?? [];
+    const bytes = bufferOf(value);
+    const { end, id, uid } = headerOf(bytes);
     if (id === undefined || bytes.length < end + 1 + NONCE_BYTES + TAG_BYTES) throw new UnsealError('it is damaged');
+    if (!this.#keys.has(id) && !this.#missing.has(id)) this.#reread();
     const key = this.#keys.get(id);
     if (key === undefined) {
       this.#missing.add(id);
@@ -83,9 +114,24 @@ export class Sealer {
 
 const about = (header: Uint8Array, place: string) => Buffer.concat([header, Buffer.from(place)]);
 
+const bufferOf = (value: Uint8Array) => Buffer.from(value.buffer, value.byteOffset, value.length);
+
+function headerOf(bytes: Buffer) {
+  const end = bytes.subarray(0, MAX_HEADER).indexOf(LINE_END);
+  const [, id, uid] = HEADER.exec(bytes.subarray(0, Math.max(end, 0)).toString('latin1')) ?? [];
+  return { end, id, uid };
+}
+
+function ringOf(keys: readonly string[]): readonly [Key, ReadonlyMap<string, Key>] {
+  const all = keys.map(keyOf);
+  const [current] = all;
+  if (current === undefined) throw new Error('there is no key to seal with');
+  return [current, new Map(all.map((key) => [key.id, key]))];
+}
+
 function keyOf(hex: string): Key {
   if (!/^[0-9a-f]*$/.test(hex) || hex.length !== 2 * KEY_BYTES)
     throw new Error(`a key to seal with is ${KEY_BYTES} bytes in hex`);
   const bytes = Buffer.from(hex, 'hex');
-  return { id: createHash('sha256').update(bytes).digest('hex').slice(0, KEY_ID_LENGTH), bytes };
+  return { id: sealingKeyId(bytes), bytes };
 }

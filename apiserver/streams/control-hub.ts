@@ -52,6 +52,17 @@ export class ControlHub implements AsyncDisposable {
     return [...this.#connected.keys()];
   }
 
+  has(host: string): boolean {
+    return this.#connected.has(host);
+  }
+
+  /** When this server last heard of a host on its socket, on the clock that never goes back; asks it to say something now. */
+  probe(host: string): number | undefined {
+    const connected = this.#connected.get(host);
+    connected?.socket.ping();
+    return connected?.lastHeard;
+  }
+
   /** Hears each host come and go; the returned function stops it. */
   onChange(listener: (host: string, connected: boolean) => void): () => void {
     this.#listeners.add(listener);
@@ -73,6 +84,9 @@ export class ControlHub implements AsyncDisposable {
     socket.once('close', () => {
       if (this.#connected.get(host) !== entry) return;
       this.#connected.delete(host);
+      // What it was asked for last it may not have heard, and where it goes next its ticket is of no use.
+      for (const ticket of [...this.#tickets.values()])
+        if (ticket.host === host) ticket.reject(notConnected(`host ${host} went away`));
       this.#tell(host, false);
     });
     this.#deps.log.info('host connected', { host });
@@ -84,10 +98,13 @@ export class ControlHub implements AsyncDisposable {
     this.#connected.get(host)?.socket.close(4403, why);
   }
 
-  /** Asks a host to open a stream; resolves with its socket. Throws `ServiceUnavailable` when the host is not connected or does not answer in time. */
+  /**
+   * Asks a host to open a stream; resolves with its socket. Throws `ServiceUnavailable` when the host is not connected (then with the cause
+   * `HostNotConnected`, and nothing was begun) or does not answer in time.
+   */
   async dial(host: string, stream: StreamRequest, signal: AbortSignal): Promise<WebSocket> {
     const connected = this.#connected.get(host);
-    if (connected === undefined) throw unavailable(`host ${host} is not connected`);
+    if (connected === undefined) throw notConnected(`host ${host} is not connected`);
     const waiting = [...this.#tickets.values()].filter((ticket) => ticket.host === host).length;
     if (waiting >= MAX_WAITING_PER_HOST) throw unavailable(`host ${host} has ${waiting} streams waiting already`);
     const ticket = this.#deps.ids.secret(16);
@@ -130,7 +147,7 @@ export class ControlHub implements AsyncDisposable {
     const sockets = [...this.#connected.values()].map(({ socket }) => socket);
     this.#connected.clear();
     for (const socket of sockets) socket.close(1001, 'the server is stopping');
-    for (const ticket of [...this.#tickets.values()]) ticket.reject(unavailable('the server is stopping'));
+    for (const ticket of [...this.#tickets.values()]) ticket.reject(notConnected('the server is stopping'));
   }
 
   #schedulePing(): () => void {
@@ -149,6 +166,21 @@ export class ControlHub implements AsyncDisposable {
   }
 }
 
-function unavailable(message: string): ApiError {
+/** The cause of a refusal that may be tried again elsewhere: no host was asked, or none can answer. */
+const HOST_NOT_CONNECTED = 'HostNotConnected';
+
+export function notConnected(message: string): ApiError {
+  const causes = [{ reason: HOST_NOT_CONNECTED, message }];
+  return new ApiError('ServiceUnavailable', message, { details: { retryAfterSeconds: 1, causes } });
+}
+
+export function isNotConnected(error: unknown): error is ApiError {
+  return (
+    error instanceof ApiError && error.details?.causes?.some(({ reason }) => reason === HOST_NOT_CONNECTED) === true
+  );
+}
+
+/** 503, to be tried again in a second. */
+export function unavailable(message: string): ApiError {
   return new ApiError('ServiceUnavailable', message, { details: { retryAfterSeconds: 1 } });
 }

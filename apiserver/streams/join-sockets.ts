@@ -25,6 +25,8 @@ function pass(from: WebSocket, to: WebSocket): void {
     });
     if (to.bufferedAmount > HIGH_WATER_BYTES) from.pause();
   });
+  // One that was opened by us was held until there is somebody to take what comes.
+  if (from.isPaused) from.resume();
 }
 
 /** Codes that may be sent are passed on; those that only describe a broken connection become 1011. */

@@ -3,7 +3,6 @@ import { rfc3339 } from '../../resources/ambient/clock.ts';
 import type { Logger } from '../../resources/ambient/log.ts';
 import type { CoordinationLease } from '../../resources/kinds/coordination-lease.ts';
 import { ApiError } from '../../resources/meta/api-error.ts';
-import type { ResourceRef } from '../../resources/meta/define-kind.ts';
 import {
   HOST_LEASE_NAMESPACE,
   HOST_LEASE_RENEWAL_MS,
@@ -11,18 +10,13 @@ import {
 } from '../../resources/streams/control-messages.ts';
 import { ApiClient } from '../client/client.ts';
 import type { Transport } from '../client/transport.ts';
+import { COORDINATION_LEASES } from '../servers/server-lease.ts';
 import type { ControlHub } from './control-hub.ts';
-
-const LEASES: ResourceRef = {
-  group: 'coordination.k8s.io',
-  version: 'v1',
-  plural: 'leases',
-  kind: 'Lease',
-  namespaced: true,
-};
+import type { HostHolders } from './host-holders.ts';
 
 export interface PresenceDeps {
   readonly hub: ControlHub;
+  readonly holders: HostHolders;
   readonly transport: Transport;
   /** Who holds the sockets: this server. */
   readonly serverName: string;
@@ -30,61 +24,107 @@ export interface PresenceDeps {
   readonly log: Logger;
 }
 
+/** Why a Lease is written: the socket came, it went, or it is still there. */
+type Why = 'came' | 'went' | 'stays';
+
+/** How long a server whose host another claims too waits for a sign of life before it claims it back. */
+const CONTEST_MS = 2_000;
+
 /**
  * Writes each host's coordination Lease: when its control socket comes or goes, and every minute while it stays. In between, the socket itself
  * is the heartbeat and costs no write.
+ *
+ * With several servers the one that the host connected to last is its holder. A server writes over another's name only when the host comes to it, or
+ * has just answered it: the writes of two servers may arrive in another order than the host's connections, and a socket whose host has gone
+ * elsewhere may look alive for half a minute.
  */
 export async function keepPresence(deps: PresenceDeps, signal: AbortSignal): Promise<void> {
+  const { hub, holders, clock, serverName } = deps;
   const pending = new Map<string, Promise<void>>();
-  const write = (host: string) => {
-    const turn = (pending.get(host) ?? Promise.resolve()).then(() => writeLease(deps, host, signal));
+  const contests = new Map<string, () => void>();
+  const write = (host: string, why: Why) => {
+    const turn = (pending.get(host) ?? Promise.resolve()).then(() => writeLease(deps, host, why, signal));
     pending.set(host, turn);
     void turn.finally(() => pending.get(host) === turn && pending.delete(host));
   };
-  const stop = deps.hub.onChange((host) => write(host));
+  const contest = (host: string) => {
+    const askedMs = clock.monotonic();
+    hub.probe(host);
+    const decide = () => {
+      contests.delete(host);
+      const heardMs = hub.probe(host);
+      if (heardMs !== undefined && heardMs >= askedMs && holders.of(host) !== serverName) write(host, 'came');
+    };
+    contests.set(host, clock.after(CONTEST_MS, decide));
+  };
+  const stop = hub.onChange((host, connected) => write(host, connected ? 'came' : 'went'));
+  const stopHearing = holders.onChange((host, holder) => {
+    if (holder !== serverName && hub.has(host) && !pending.has(host) && !contests.has(host)) contest(host);
+  });
   try {
-    for (const host of deps.hub.hosts()) write(host);
+    for (const host of hub.hosts()) write(host, 'came');
     for (;;) {
-      await deps.clock.sleep(HOST_LEASE_RENEWAL_MS, signal);
-      for (const host of deps.hub.hosts()) write(host);
+      await clock.sleep(HOST_LEASE_RENEWAL_MS, signal);
+      for (const host of hub.hosts()) write(host, 'stays');
     }
   } catch (error) {
     if (!signal.aborted) throw error;
   } finally {
     stop();
+    stopHearing();
+    for (const cancel of contests.values()) cancel();
     await Promise.all(pending.values());
   }
 }
 
 /** Writes what is true now: an older turn of the queue never overwrites a newer one. */
-async function writeLease(
-  { hub, transport, serverName, clock, log }: PresenceDeps,
-  host: string,
-  signal: AbortSignal,
-): Promise<void> {
-  const leases = new ApiClient(transport).resource<CoordinationLease>(LEASES, HOST_LEASE_NAMESPACE);
-  const connected = hub.hosts().includes(host);
-  const spec = {
-    holderIdentity: connected ? serverName : null,
-    leaseDurationSeconds: HOST_LEASE_RENEWAL_MS / 1000,
-    renewTime: rfc3339(clock.now()).replace('Z', '.000000Z'),
-  };
-  const name = hostLeaseName(host);
+async function writeLease(deps: PresenceDeps, host: string, why: Why, signal: AbortSignal): Promise<void> {
+  const { hub, holders, serverName, log } = deps;
+  const connected = hub.has(host);
+  const ours = holders.of(host) === serverName;
+  if (connected && why === 'stays' && !ours && holders.of(host) !== undefined) return;
   try {
-    await leases.patch(name, { spec }, {}, signal);
+    if (connected) await claim(deps, host, signal);
+    else await letGo(deps, host, signal);
   } catch (error) {
-    if (signal.aborted) return;
-    if (!(error instanceof ApiError) || error.reason !== 'NotFound')
-      return log.error('host lease not written', { host, error: String(error) });
-    if (!connected) return;
-    const object = {
-      apiVersion: 'coordination.k8s.io/v1',
-      kind: 'Lease',
-      metadata: { name },
-      spec: { ...spec, holderIdentity: serverName },
-    };
-    await leases.create(object, {}, signal).catch((again) => {
-      if (!signal.aborted) log.error('host lease not created', { host, error: String(again) });
-    });
+    if (!signal.aborted) log.error('host lease not written', { host, error: String(error) });
   }
+}
+
+async function claim(deps: PresenceDeps, host: string, signal: AbortSignal): Promise<void> {
+  const leases = leasesOf(deps);
+  const name = hostLeaseName(host);
+  const spec = { ...renewal(deps), holderIdentity: deps.serverName };
+  const object = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: { name }, spec };
+  for (;;) {
+    if ((await leases.patch(name, { spec }, {}, signal).catch(unless('NotFound'))) !== undefined) return;
+    if ((await leases.create(object, {}, signal).catch(unless('AlreadyExists'))) !== undefined) return;
+  }
+}
+
+/** The host may have connected to another server already, whose name then stays. */
+async function letGo(deps: PresenceDeps, host: string, signal: AbortSignal): Promise<void> {
+  const leases = leasesOf(deps);
+  const name = hostLeaseName(host);
+  for (;;) {
+    const lease = await leases.get(name, signal).catch(unless('NotFound'));
+    if (lease?.spec?.holderIdentity !== deps.serverName) return;
+    const { resourceVersion } = lease.metadata;
+    const patch = { metadata: { resourceVersion }, spec: { ...renewal(deps), holderIdentity: null } };
+    if ((await leases.patch(name, patch, {}, signal).catch(unless('Conflict'))) !== undefined) return;
+  }
+}
+
+const leasesOf = ({ transport }: PresenceDeps) =>
+  new ApiClient(transport).resource<CoordinationLease>(COORDINATION_LEASES, HOST_LEASE_NAMESPACE);
+
+const renewal = ({ clock }: PresenceDeps) => ({
+  leaseDurationSeconds: HOST_LEASE_RENEWAL_MS / 1000,
+  renewTime: rfc3339(clock.now()).replace('Z', '.000000Z'),
+});
+
+function unless(reason: ApiError['reason']): (error: unknown) => undefined {
+  return (error) => {
+    if (!(error instanceof ApiError) || error.reason !== reason) throw error;
+  };
 }

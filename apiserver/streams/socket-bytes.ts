@@ -36,6 +36,8 @@ export function socketBytes(
     closed = { code, reason: reason.toString() };
     wake?.();
   });
+  // One that was opened by us was held until there is somebody to take what comes.
+  if (socket.isPaused) socket.resume();
   if (socket.readyState > socket.OPEN) closed = { code: 1006, reason: '' };
   const onAbort = () => socket.close(1000, 'the reader went away');
   signal.addEventListener('abort', onAbort, { once: true });

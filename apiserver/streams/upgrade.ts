@@ -5,7 +5,7 @@ import type { Clock } from '../../resources/ambient/clock.ts';
 import { ApiError } from '../../resources/meta/api-error.ts';
 import { resourceId } from '../../resources/meta/resource-id.ts';
 import { CHANNEL_PROTOCOL, MAX_MESSAGE_BYTES } from '../../resources/streams/channel-frames.ts';
-import { CONTROL_PROTOCOL, DIALBACK_PROTOCOL } from '../../resources/streams/control-messages.ts';
+import { CONTROL_PROTOCOL, DIALBACK_PROTOCOL, RELAY_PROTOCOL } from '../../resources/streams/control-messages.ts';
 import { type AdmitDeps, admitRequest } from '../admit-request.ts';
 import { askOf } from '../app.ts';
 import { authorize, authorizeObject } from '../auth/authorize.ts';
@@ -18,11 +18,15 @@ import type { ServerRequest, ServerResponse } from '../requests/server-request.t
 import { keyOf, nameOf, type ServerParts, type VerbContext } from '../verbs/verb-context.ts';
 import type { ControlHub } from './control-hub.ts';
 import { joinSockets } from './join-sockets.ts';
+import { streamIn } from './relay.ts';
+import type { StreamDialer } from './stream-dialer.ts';
 import { dialExec } from './vm-streams.ts';
 
 export interface UpgradeDeps extends AdmitDeps {
   readonly parts: ServerParts;
   readonly hub: ControlHub;
+  /** What clients' streams are opened by, wherever their hosts are connected. */
+  readonly dialer: StreamDialer;
 }
 
 /** What to do with the socket once the handshake is done. */
@@ -86,6 +90,8 @@ async function accept(deps: UpgradeDeps, context: VerbContext): Promise<Accepted
       return acceptControl(deps, context);
     case 'hosts/dialback':
       return acceptDialback(deps, context);
+    case 'hosts/relay':
+      return acceptRelay(deps, context);
     case 'vms/exec':
       return acceptExec(deps, context);
     default:
@@ -106,9 +112,19 @@ function acceptDialback({ hub }: UpgradeDeps, context: VerbContext): Accepted {
   return { protocol: offer(context, DIALBACK_PROTOCOL), take };
 }
 
-async function acceptExec({ hub }: UpgradeDeps, context: VerbContext): Promise<Accepted> {
+/** A stream that another server has a client for: on the host that is connected here, or not at all. */
+async function acceptRelay({ hub }: UpgradeDeps, context: VerbContext): Promise<Accepted> {
+  const protocol = offer(context, RELAY_PROTOCOL);
+  const nodelet = await hub.dial(nameOf(context), streamIn(context.request.query), context.request.signal);
+  return joined(protocol, nodelet);
+}
+
+async function acceptExec({ dialer }: UpgradeDeps, context: VerbContext): Promise<Accepted> {
   const protocol = offer(context, CHANNEL_PROTOCOL);
-  const nodelet = await dialExec(context, hub, context.request.signal);
+  return joined(protocol, await dialExec(context, dialer, context.request.signal));
+}
+
+function joined(protocol: string, nodelet: WebSocket): Accepted {
   return {
     protocol,
     take: (client) => joinSockets(client, nodelet),

@@ -7,8 +7,8 @@ import { STREAM_CLOSE, type StreamRequest } from '../../resources/streams/contro
 import { booleanOption, integerOption } from '../requests/options.ts';
 import type { ServerResponse } from '../requests/server-request.ts';
 import { keyOf, nameOf, type VerbContext } from '../verbs/verb-context.ts';
-import type { ControlHub } from './control-hub.ts';
 import { socketBytes } from './socket-bytes.ts';
+import type { StreamDialer } from './stream-dialer.ts';
 
 const MAX_COMMAND_WORDS = 1024;
 
@@ -25,7 +25,7 @@ function guestOf(context: VerbContext): { readonly guestID: string; readonly hos
 }
 
 /** Opens an exec stream at the nodelet. Refused unless the guest runs. */
-export async function dialExec(context: VerbContext, hub: ControlHub, signal: AbortSignal): Promise<WebSocket> {
+export async function dialExec(context: VerbContext, dialer: StreamDialer, signal: AbortSignal): Promise<WebSocket> {
   const { guestID, host, vm } = guestOf(context);
   const { query } = context.request;
   const command = query.getAll('command');
@@ -45,11 +45,11 @@ export async function dialExec(context: VerbContext, hub: ControlHub, signal: Ab
   }
   const stdin = booleanOption(query, 'stdin');
   const tty = booleanOption(query, 'tty');
-  return hub.dial(host, { kind: 'exec', guestID, command, stdin, tty }, signal);
+  return dialer.dial(host, { kind: 'exec', guestID, command, stdin, tty }, signal);
 }
 
 /** GET of `/logs`: the console of the guest as plain bytes; `follow` goes on, `tailLines` begins near the end. */
-export function logsHandler(hub: ControlHub): (context: VerbContext) => Promise<ServerResponse> {
+export function logsHandler(dialer: StreamDialer): (context: VerbContext) => Promise<ServerResponse> {
   return async (context) => {
     const { guestID, host } = guestOf(context);
     const { query, signal } = context.request;
@@ -58,7 +58,7 @@ export function logsHandler(hub: ControlHub): (context: VerbContext) => Promise<
       throw new ApiError('BadRequest', `tailLines: ${tailLines} is less than 0`);
     const follow = booleanOption(query, 'follow');
     const stream: StreamRequest = { kind: 'logs', guestID, follow, ...(tailLines === undefined ? {} : { tailLines }) };
-    const socket = await hub.dial(host, stream, signal);
+    const socket = await dialer.dial(host, stream, signal);
     const bytes = socketBytes(socket, signal);
     const begun = await bytes.begin();
     if (begun.closed !== undefined) throw closedEarly(begun.closed.code, begun.closed.reason);

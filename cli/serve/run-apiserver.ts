@@ -35,7 +35,7 @@ async function serve(options: ServerOptions, io: Io, signal: AbortSignal): Promi
   const log = openLog(home, io, held);
   const started = await steps.step(
     'API server',
-    () => startServer({ ...options, home, clock, ids: systemIds, random: Math.random, log }, held),
+    () => startServer({ ...options, home, clock, ids: systemIds, random: Math.random, log, signal }, held),
     ({ name, url }) => `API server ${name} on ${url}, state in ${stateOf(options.store, home)}`,
   );
   await whileStoreLives(started.store.lost, signal, async (ends) => {

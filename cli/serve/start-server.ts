@@ -1,19 +1,23 @@
 import { hostname } from 'node:os';
-import { listen } from '../../apiserver/listen.ts';
-import { writeAdminKubeconfig } from '../../apiserver/pki/admin-kubeconfig.ts';
+import { serverIdentity } from '../../apiserver/auth/identity.ts';
+import { type ListenOptions, listen } from '../../apiserver/listen.ts';
+import { changeAdminKubeconfig, tokenIn, writeAdminKubeconfig } from '../../apiserver/pki/admin-kubeconfig.ts';
 import { BadKeyFileError } from '../../apiserver/pki/bad-key-file-error.ts';
 import { keepControllersKubeconfig } from '../../apiserver/pki/controllers-kubeconfig.ts';
-import { shouldRenew } from '../../apiserver/pki/leaf-life.ts';
+import { type KeyPair, shouldRenew } from '../../apiserver/pki/leaf-life.ts';
 import type { Pki } from '../../apiserver/pki/pki-files.ts';
 import { SEALING_KEY_FILE } from '../../apiserver/pki/sealing-keys.ts';
 import { MissingKeyError } from '../../apiserver/sealing/missing-key-error.ts';
 import { type ApiServer, startApiServer } from '../../apiserver/server.ts';
+import { NameTakenError } from '../../apiserver/servers/name-taken-error.ts';
 import { type Store, StoreError } from '../../apiserver/store/store.ts';
+import type { PeerTls } from '../../apiserver/streams/relay.ts';
 import type { Clock } from '../../resources/ambient/clock.ts';
 import type { Ids } from '../../resources/ambient/ids.ts';
 import type { Logger } from '../../resources/ambient/log.ts';
 import { Failure } from '../failure.ts';
 import { etcdFailure } from './etcd-failure.ts';
+import { followKeys, keySources } from './follow-keys.ts';
 import { type Home, startFailure } from './home.ts';
 import { forgetLoneLeader } from './lone-leader.ts';
 import { isEveryAddress, openServerPki, type ServerPki } from './open-server-pki.ts';
@@ -21,6 +25,8 @@ import { openStore } from './open-store.ts';
 import { serverName } from './server-name.ts';
 import type { ServerOptions } from './server-options.ts';
 
+/** For requests under way when the server ends. */
+const GRACE_MS = 5_000;
 const RENEWAL_CHECK_MS = 12 * 3600 * 1000;
 
 export interface ServerDeps extends Omit<ServerOptions, 'home'> {
@@ -28,6 +34,8 @@ export interface ServerDeps extends Omit<ServerOptions, 'home'> {
   readonly clock: Clock;
   readonly ids: Ids;
   readonly random: () => number;
+  /** Ends a start that waits. */
+  readonly signal?: AbortSignal;
   readonly log: Logger;
 }
 
@@ -47,17 +55,19 @@ export async function startServer(deps: ServerDeps, held: AsyncDisposableStack):
     const store = held.use(await openStore(deps.store, { path: home.store, clock, ids, log }));
     const keys = await openServerPki(deps, clock, ids);
     const { pki, operatorTokenHash, serviceAccountKey, sealingKeys } = keys;
-    const { name } = serverName(home.serverName, deps.name, ids);
+    const { name, uid } = serverName(home.serverName, deps.name, ids);
     const platform = {
       platform: `${process.platform}/${process.arch === 'x64' ? 'amd64' : process.arch}`,
       runtime: process.version,
     };
-    const identity = { operatorTokenHash, serviceAccountKey, sealingKeys, name, platform };
-    const server = held.use(await startApiServer({ ...identity, store, clock, ids, random, log }));
-    const tls = async () => ({ ...(await pki.serverLeaf()), ca: pki.caCert });
+    const identity = { operatorTokenHash, serviceAccountKey, sealingKeys, hostAuthority: pki, name, platform };
+    const server = held.use(
+      await startApiServer({ ...identity, ...keySources(keys, log), store, clock, ids, random, log }),
+    );
+    const tls = () => servedTls(pki);
     const { app, upgrade } = server;
     const where = { host: deps.listen, port: deps.port };
-    const listener = held.use(await listen({ ...where, tls: await tls(), app, upgrade, clock }));
+    const listener = held.use(await listen({ ...where, tls: await tls(), app, upgrade, clock, graceMs: GRACE_MS }));
     const url = deps.advertise ?? originOf(deps.listen, listener.port);
     const keepKubeconfig = await kubeconfigKeeper(home, url, keys, clock);
     const keepControllers = () =>
@@ -69,11 +79,32 @@ export async function startServer(deps: ServerDeps, held: AsyncDisposableStack):
       await keepControllers();
     };
     keepRenewing(renew, deps, held);
+    followKeys({ folder: keys.folder, pki, server, serverName: name, renewTls: renew, clock, log }, held);
     if (deps.store.kind === 'etcd') await forgetLoneLeader(server);
+    held.defer(() => server.endStreams());
+    held.use(await server.announce({ uid, address: url, tls: peerTls(name, pki, clock) }, deps.signal));
     return { server, store, pki, name, url };
   } catch (error) {
     throw serverFailure(error, deps);
   }
+}
+
+/** The certificate that other servers know this one by, made anew when it grows old. */
+function peerTls(name: string, pki: Pki, clock: Clock): () => Promise<PeerTls> {
+  const { user, groups } = serverIdentity(name);
+  const subject = { commonName: user, organizations: groups.slice(0, 1) };
+  let kept: KeyPair | undefined;
+  return async () => {
+    if (kept === undefined || !pki.isCurrent(kept) || shouldRenew(kept.cert, [], clock.now()))
+      kept = await pki.issueClient(subject);
+    return { ca: pki.caCert, ...kept };
+  };
+}
+
+/** The authority's certificate goes along: a new server knows its hash only, and learns the rest from it. */
+async function servedTls(pki: Pki): Promise<ListenOptions['tls']> {
+  const { cert, key } = await pki.serverLeaf();
+  return { cert: `${cert.trimEnd()}\n${pki.issuingCert}`, key, ca: pki.caCert };
 }
 
 /** By its name where it listens on every address: which of them others can reach, only they know. */
@@ -82,7 +113,10 @@ function originOf(listen: string, port: number): string {
   return `https://${host}:${port}`;
 }
 
-/** Writes the kubeconfig; the function that it answers writes it again when its certificate, if it has one, grows old. */
+/**
+ * Writes the kubeconfig; the function that it answers has it trust what the folder trusts, and gives it another certificate, if that is what it has, when
+ * the one it has grows old or is of another authority than the one that issues.
+ */
 async function kubeconfigKeeper(
   home: Home,
   url: string,
@@ -96,7 +130,9 @@ async function kubeconfigKeeper(
   };
   let written = await write();
   return async () => {
-    if ('cert' in written && shouldRenew(written.cert, [], clock.now())) written = await write();
+    changeAdminKubeconfig(home.kubeconfig, { caCert: pki.caCert });
+    if (!('cert' in written) || tokenIn(home.kubeconfig) !== undefined) return;
+    if (!pki.isCurrent(written) || shouldRenew(written.cert, [], clock.now())) written = await write();
   };
 }
 
@@ -123,6 +159,8 @@ function serverFailure(error: unknown, deps: ServerDeps): unknown {
     const hint = `put back the ${SEALING_KEY_FILE} that belongs to this home into ${deps.pki ?? home.pki}`;
     return new Failure(error.message, { hint, cause: error });
   }
+  if (error instanceof NameTakenError)
+    return new Failure(error.message, { hint: 'choose another with --name', cause: error });
   if (error instanceof StoreError && error.reason === 'Unavailable' && deps.store.kind === 'etcd')
     return etcdFailure(error, deps.store);
   if (error instanceof StoreError) return new Failure(error.message, { cause: error });

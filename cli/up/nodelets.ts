@@ -22,7 +22,7 @@ export interface NodeletDeps {
   readonly home: Pick<Home, 'host'>;
   readonly server: ApiServer;
   readonly store: Pick<Store, 'uid' | 'revision'>;
-  readonly pki: Pick<Pki, 'caCert' | 'issueClient'>;
+  readonly pki: Pick<Pki, 'caCert' | 'issueClient' | 'isCurrent'>;
   /** The server's own address, for control sockets. */
   readonly url: string;
   readonly clock: Clock;
@@ -114,12 +114,12 @@ function startOne(
   );
 }
 
-/** The certificate of a host's sockets, bound to the uid its Host has now; made anew when that is another one, or when it grows old. */
+/** The certificate of a host's sockets, bound to the uid its Host has now; made anew when that is another one, when it grows old, and when another authority issues. */
 function hostTls(name: string, client: ApiClient, { pki, clock }: NodeletDeps): () => Promise<SocketTls> {
   let kept: { readonly uid: string; readonly pair: KeyPair } | undefined;
   return async () => {
     const { uid } = (await client.resource<Host>(Host).get(name)).metadata;
-    if (kept?.uid !== uid || shouldRenew(kept.pair.cert, [], clock.now())) {
+    if (kept?.uid !== uid || !pki.isCurrent(kept.pair) || shouldRenew(kept.pair.cert, [], clock.now())) {
       const { user, groups } = hostIdentity(name);
       const organizations = groups.slice(0, 1);
       kept = { uid, pair: await pki.issueClient({ commonName: user, organizations, serial: uid }) };

@@ -61,7 +61,7 @@ async function serve(options: UpOptions, io: Io, signal: AbortSignal): Promise<v
   const log = openLog(home, io, held);
   const started = await steps.step(
     'API server',
-    () => startServer({ ...ALONE, ...options, home, clock, ids, random, log }, held),
+    () => startServer({ ...ALONE, ...options, home, clock, ids, random, log, signal }, held),
     (made) => `API server on ${made.url}, state in ${stateOf(options.store, home)}`,
   );
   await whileStoreLives(started.store.lost, signal, async (ends) => {

@@ -8,6 +8,7 @@ import {
   type ServerMessage,
   type StreamRequest,
 } from '../../resources/streams/control-messages.ts';
+import { parseStreamRequest } from '../../resources/streams/parse-stream-request.ts';
 import { hostPath, openSocket, type ServerAddress } from './server-socket.ts';
 
 export interface ControlConnectionOptions {
@@ -107,22 +108,6 @@ function parseMessage(data: RawData): ServerMessage | undefined {
     return undefined;
   }
   if (!isObject(value) || value.type !== 'dial' || typeof value.ticket !== 'string') return undefined;
-  const stream = parseStream(value.stream);
+  const stream = parseStreamRequest(value.stream);
   return stream && { type: 'dial', ticket: value.ticket, stream };
-}
-
-function parseStream(value: unknown): StreamRequest | undefined {
-  if (!isObject(value) || typeof value.guestID !== 'string') return undefined;
-  const { guestID, command, tailLines } = value;
-  if (value.kind === 'exec') {
-    if (!Array.isArray(command) || !command.every((word) => typeof word === 'string')) return undefined;
-    return { kind: 'exec', guestID, command, stdin: value.stdin === true, tty: value.tty === true };
-  }
-  if (value.kind !== 'logs') return undefined;
-  return {
-    kind: 'logs',
-    guestID,
-    follow: value.follow === true,
-    ...(typeof tailLines === 'number' && Number.isInteger(tailLines) && tailLines >= 0 ? { tailLines } : {}),
-  };
 }

@@ -3,6 +3,9 @@ import { hostFacts } from '../guards/host-guard.ts';
 import { hostInUse } from '../guards/in-use.ts';
 import { defineCoppiceKind, type ObjectOf } from '../meta/define-kind.ts';
 import { conditions, instant, oneOf, quantity } from '../meta/schema.ts';
+import { CONTROL_PLANE } from './control-plane.ts';
+import { HOST_CERTIFICATE } from './host-certificate.ts';
+import { HOST_TOKEN } from './host-token.ts';
 
 const amounts = (what: string) =>
   Type.Optional(
@@ -128,9 +131,11 @@ export const Host = defineCoppiceKind({
   namespaced: false,
   spec,
   status,
+  actions: [HOST_TOKEN, HOST_CERTIFICATE, CONTROL_PLANE],
   streams: [
     { name: 'control', description: 'The socket a nodelet keeps to the server.' },
     { name: 'dialback', description: 'What a nodelet opens for one stream, with a one-use ticket.' },
+    { name: 'relay', description: 'What another API server opens for one stream of its own clients.' },
   ],
   columns: [
     { name: 'Ready', type: 'string', jsonPath: '.status.conditions[?(@.type=="Ready")].status' },

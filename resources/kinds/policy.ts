@@ -2,6 +2,7 @@ import { Type } from 'typebox';
 import { fence } from '../guards/guard.ts';
 import { defineCoppiceKind, type ObjectOf } from '../meta/define-kind.ts';
 import { conditions, quantity } from '../meta/schema.ts';
+import { JOIN_TOKEN, SERVER_JOIN } from './server-join.ts';
 
 const spec = Type.Object(
   {
@@ -64,6 +65,7 @@ export const Policy = defineCoppiceKind({
   namespaced: false,
   spec,
   status,
+  actions: [JOIN_TOKEN, SERVER_JOIN],
   columns: [
     { name: 'Lease for macOS', type: 'boolean', jsonPath: '.spec.requireLeaseForMacOS' },
     { name: 'Exclusive', type: 'boolean', jsonPath: '.spec.exclusiveLeasedHosts' },

@@ -249,6 +249,7 @@ export function defineCoppiceKind<Spec extends TSchema, Status extends TSchema>(
   readonly status: Status;
   readonly columns: readonly Column[];
   readonly streams?: readonly StreamSubresource[];
+  readonly actions?: readonly ActionSubresource[];
   readonly selectableFields?: readonly string[];
   readonly nameRule?: Kind['nameRule'];
   readonly rules?: KindRules<ObjectOf<Spec, Status>>;

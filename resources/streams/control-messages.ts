@@ -8,6 +8,8 @@ export type ServerMessage = { readonly type: 'dial'; readonly ticket: string; re
 
 export const CONTROL_PROTOCOL = 'control.coppice.dev';
 export const DIALBACK_PROTOCOL = 'dialback.coppice.dev';
+/** What a server opens at another, at `/apis/coppice.dev/v1/hosts/NAME/relay?stream=…`, for one stream of a host whose control socket the other holds. */
+export const RELAY_PROTOCOL = 'relay.coppice.dev';
 export const PING_INTERVAL_MS = 10_000;
 export const TICKET_LIFETIME_MS = 10_000;
 

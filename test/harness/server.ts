@@ -3,6 +3,7 @@ import { tokenHash } from '../../apiserver/auth/bearer-tokens.ts';
 import { type Identity, OPERATOR } from '../../apiserver/auth/identity.ts';
 import type { RingLimits } from '../../apiserver/cache/resource-cache.ts';
 import { ApiClient } from '../../apiserver/client/client.ts';
+import type { HostAuthority } from '../../apiserver/enrollment/host-enrollment.ts';
 import { type Listener, type ListenLimits, listen } from '../../apiserver/listen.ts';
 import { openPki } from '../../apiserver/pki/pki-files.ts';
 import { type ApiServer, startApiServer } from '../../apiserver/server.ts';
@@ -40,6 +41,8 @@ export async function startTestServer(
     readonly serviceAccountKey?: string;
     readonly ids?: Ids;
     readonly ring?: RingLimits;
+    readonly name?: string;
+    readonly hostAuthority?: HostAuthority;
   } = {},
 ): Promise<TestServer> {
   const store = options.store ?? (await MemoryStore.open({ ids: systemIds }));
@@ -47,7 +50,7 @@ export async function startTestServer(
     store,
     operatorTokenHash: tokenHash(OPERATOR_TOKEN),
     sealingKeys: [SEALING_KEY],
-    name: 'test',
+    name: options.name ?? 'test',
     clock: options.clock ?? systemClock,
     ids: options.ids ?? systemIds,
     random: () => 0.5,
@@ -55,6 +58,7 @@ export async function startTestServer(
     ...(options.serviceAccountKey === undefined ? {} : { serviceAccountKey: options.serviceAccountKey }),
     ...(options.audit === undefined ? {} : { audit: options.audit }),
     ...(options.ring === undefined ? {} : { ring: options.ring }),
+    ...(options.hostAuthority === undefined ? {} : { hostAuthority: options.hostAuthority }),
     platform: { platform: 'linux/amd64', runtime: 'test' },
   });
   for (const kind of options.kinds ?? []) server.registry.add(kind);

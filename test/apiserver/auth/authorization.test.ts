@@ -50,9 +50,20 @@ describe('the authorization table', () => {
   it('speaks only of what is served, and of duties there are', () => {
     const routes = new Set(BUILT_IN_KINDS.flatMap(routesOf).map(({ row, verb }) => `${row} ${verb}`));
     const duties = new Set(
-      [...Object.keys(DUTIES), 'garbage', 'host-presence', 'informers', 'election'].map((duty) => `controller:${duty}`),
+      [...Object.keys(DUTIES), 'garbage', 'host-presence', 'informers', 'apiserver', 'election', 'resealer'].map(
+        (duty) => `controller:${duty}`,
+      ),
     );
-    const known = new Set<string>(['operator', 'host', 'serviceaccount', 'controllers', 'authenticated']);
+    const known = new Set<string>([
+      'operator',
+      'joiner',
+      'host',
+      'enroller',
+      'apiserver',
+      'serviceaccount',
+      'controllers',
+      'authenticated',
+    ]);
     for (const [row, cells] of Object.entries({ ...AUTHORIZATION })) {
       for (const [verb, roles] of Object.entries(cells)) {
         assert.ok(routes.has(`${row} ${verb}`), `${row} ${verb} is not served`);

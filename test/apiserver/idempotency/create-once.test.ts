@@ -176,7 +176,7 @@ describe('a create under an Idempotency-Key', () => {
     const clock = new ManualClock();
     await using test = await startTestServer({ clock });
     const signal = AbortSignal.timeout(10_000);
-    const clean = () => forgetDue({ store: test.store, clock }, signal);
+    const clean = () => forgetDue({ store: test.store, codec: test.server.parts.cache.codec, clock }, signal);
     const first = await post(test, 'old', generated);
     await post(test, 'idle', generated);
     await clock.advance(KEPT_MS - 1);

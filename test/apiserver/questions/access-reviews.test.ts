@@ -4,6 +4,7 @@ import {
   hostIdentity,
   type Identity,
   OPERATOR,
+  serverIdentity,
   serviceAccountIdentity,
 } from '../../../apiserver/auth/identity.ts';
 import { subresourcesOf } from '../../../apiserver/discovery/verbs.ts';
@@ -186,11 +187,15 @@ describe('access reviews', () => {
     assert.equal(await list({ rawSelector: 'no,such=(' }), false);
   });
 
-  it('deny the operator the sockets on which only a nodelet speaks, and nothing else', async () => {
+  it('deny the operator the sockets on which only a nodelet or another server speaks, and nothing else', async () => {
     const hosts = { verb: 'create', group: 'coppice.dev', resource: 'hosts', name: 'mac-1' };
-    for (const subresource of ['control', 'dialback']) {
-      assert.equal(await may(OPERATOR, { ...hosts, subresource }), false, subresource);
-      assert.equal(await may(hostIdentity('mac-1'), { ...hosts, subresource }), true, subresource);
+    for (const [subresource, speaker] of [
+      ['control', hostIdentity('mac-1')],
+      ['dialback', hostIdentity('mac-1')],
+      ['relay', serverIdentity('a')],
+    ] as const) {
+      for (const other of [OPERATOR, hostIdentity('mac-1'), serverIdentity('a')])
+        assert.equal(await may(other, { ...hosts, subresource }), other.user === speaker.user, subresource);
     }
     assert.equal(await may(OPERATOR, { ...hosts, verb: 'update', subresource: 'status' }), true);
   });

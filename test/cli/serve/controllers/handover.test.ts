@@ -1,0 +1,113 @@
+import assert from 'node:assert/strict';
+import { DUTY_NAMES } from '../../../../controllers/duties.ts';
+import { systemClock } from '../../../../resources/ambient/system-clock.ts';
+import { type ControllersProcess, ControllersWorld, soon } from '../../../harness/controllers-world.ts';
+
+const ALL = DUTY_NAMES.join();
+const done = ({ status }: { readonly status: number }) => status < 400;
+
+describe('processes of controllers', function () {
+  this.timeout(180_000);
+  let world: ControllersWorld;
+  beforeEach(async () => {
+    world = await ControllersWorld.start();
+    await world.furnish();
+  });
+  afterEach(() => world[Symbol.asyncDispose]());
+
+  const leadsAll = (one: ControllersProcess) =>
+    soon(
+      'one leads all',
+      () => one.leads.join() === ALL,
+      () => one.stdout + one.stderr,
+    );
+  const bound = (name: string) => soon(`${name} is bound`, () => world.isBound(name));
+  /** One that leads all, and one that stands by. */
+  async function pair() {
+    const leader = await world.process();
+    await leadsAll(leader);
+    const standby = await world.process();
+    await standby.says(/stands by/);
+    return { leader, standby };
+  }
+
+  it('go on when the leader is killed: VMs created meanwhile are bound', async () => {
+    const { leader, standby } = await pair();
+    await world.addVM('before');
+    await bound('before');
+    assert.ok(leader.dutyWrites.some(done));
+    assert.deepEqual(standby.dutyWrites, []);
+    leader.signal('SIGKILL');
+    await leader.ended();
+    await world.addVM('meanwhile');
+    await bound('meanwhile');
+    await leadsAll(standby);
+    assert.ok(standby.dutyWrites.some(done));
+  });
+
+  it('hand over when the leader stops cleanly, before its Lease would have run out', async () => {
+    const { leader, standby } = await pair();
+    leader.signal('SIGTERM');
+    assert.equal(await leader.ended(), 0);
+    assert.match(leader.stdout, /\nstopped; others may lead now\n$/);
+    const lastMs = leader.writes.at(-1)?.atMs ?? 0;
+    await leadsAll(standby);
+    // Each duty was given up by name: nobody had to find a member missing.
+    const given = leader.writes.filter(({ method, path }) => method === 'PATCH' && path.includes('/duty-'));
+    assert.equal(given.length, DUTY_NAMES.length);
+    const [taken] = standby.writes.filter(({ method, path }) => method === 'PATCH' && path.includes('/duty-'));
+    assert.ok(taken !== undefined && taken.atMs < lastMs + 3_000);
+  });
+
+  it('with other duties each cover all of them', async () => {
+    const one = await world.process('--only', 'tenant,placement,image');
+    const other = await world.process('--only', 'host-liveness,vm-lifecycle,garbage');
+    await soon('each leads its own', () => one.leads.length === 3 && other.leads.length === 3);
+    assert.deepEqual([...one.leads, ...other.leads].sort(), [...DUTY_NAMES].sort());
+    await world.addVM('a');
+    await bound('a');
+    other.signal('SIGKILL');
+    await other.ended();
+    const heir = await world.process('--only', 'host-liveness,garbage');
+    await soon('what it can lead is led', () => heir.leads.join() === 'host-liveness,garbage');
+    assert.equal(one.leads.join(), 'tenant,image,placement');
+  });
+
+  it('share out what a process that dies has led', async () => {
+    const { leader, standby } = await pair();
+    const third = await world.process();
+    await third.says(/stands by/);
+    leader.signal('SIGKILL');
+    await soon('all is led again', () => standby.leads.length + third.leads.length === DUTY_NAMES.length);
+    assert.deepEqual([...standby.leads, ...third.leads].sort(), [...DUTY_NAMES].sort());
+    assert.equal(standby.leads.length, third.leads.length);
+  });
+
+  it('do nothing by a term that ended while they were paused', async () => {
+    const { leader, standby } = await pair();
+    await world.addVM('before');
+    await bound('before');
+    await world.addVM('last');
+    leader.signal('SIGSTOP');
+    try {
+      await leadsAll(standby);
+      await world.addVM('meanwhile');
+      for (const name of ['last', 'meanwhile']) await bound(name);
+    } finally {
+      leader.signal('SIGCONT');
+    }
+    const wokenMs = systemClock.monotonic();
+    await soon('it is a member again', () => leader.leads.length === 0);
+    await soon(
+      'it renews',
+      () => leader.writes.filter(({ atMs, status }) => atMs > wokenMs && status < 300).length > 2,
+    );
+    assert.deepEqual(
+      leader.dutyWrites.filter((write) => write.atMs > wokenMs && done(write)),
+      [],
+    );
+    assert.equal(standby.leads.join(), ALL);
+    const holders = new Set(Object.values(await world.leaders()));
+    assert.equal(holders.size, 1);
+  });
+});
