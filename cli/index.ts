@@ -12,6 +12,7 @@ import HostTrustStore from './commands/host/trust-store.ts';
 import ImagesBuild from './commands/images/build.ts';
 import Kubeconfig from './commands/kubeconfig.ts';
 import Logs from './commands/logs.ts';
+import MigrateStore from './commands/migrate-store.ts';
 import PkiRotate from './commands/pki/rotate.ts';
 import PkiShow from './commands/pki/show.ts';
 import Restore from './commands/restore.ts';
@@ -36,6 +37,7 @@ export const COMMANDS = {
   'images:build': ImagesBuild,
   kubeconfig: Kubeconfig,
   logs: Logs,
+  'migrate-store': MigrateStore,
   'pki:rotate': PkiRotate,
   'pki:show': PkiShow,
   restore: Restore,
