@@ -1,8 +1,8 @@
 import { ApiError } from '../../resources/meta/api-error.ts';
 import type { Eventual } from '../eventual.ts';
-import { isJoinToken, joinTokenHash } from '../joining/join-tokens.ts';
+import { isJoinToken } from '../joining/join-tokens.ts';
 import type { Caller, Credential } from '../requests/server-request.ts';
-import type { BearerTokens } from './bearer-tokens.ts';
+import { type BearerTokens, tokenHash } from './bearer-tokens.ts';
 import { AUTHENTICATED_GROUP, type Identity, joinerIdentity } from './identity.ts';
 import { ISSUER } from './service-account-tokens.ts';
 import { TokenRefused } from './token-refused.ts';
@@ -16,7 +16,7 @@ export function createAuthenticator(bearerTokens: BearerTokens): Authenticator {
   return (credential, caller) => {
     if (credential.kind === 'identity') return credential.identity;
     const { bearer, certificate } = credential;
-    if (bearer !== undefined && isJoinToken(bearer)) return joinerIdentity(joinTokenHash(bearer));
+    if (bearer !== undefined && isJoinToken(bearer)) return joinerIdentity(tokenHash(bearer));
     if (bearer !== undefined) return ownerOf(bearerTokens, bearer, caller);
     if (certificate === undefined) throw unauthorized();
     return {
