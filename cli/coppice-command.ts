@@ -1,6 +1,7 @@
 import { Command } from '@oclif/core/command';
 import * as Flags from '@oclif/core/flags';
 import { CliConfig } from './cli-config.ts';
+import { usage } from './failure.ts';
 import type { Io } from './io.ts';
 
 /** Which server, as whom, and which namespace. */
@@ -38,6 +39,12 @@ export abstract class CoppiceCommand extends Command {
 /** Positional arguments in the order they were written. */
 export function words(raw: readonly { readonly type: string; readonly input: string }[]): string[] {
   return raw.filter((token) => token.type === 'arg').map((token) => token.input);
+}
+
+/** Throws a usage `Failure` when there are any. */
+export function refuseWords(raw: Parameters<typeof words>[0], command: string): void {
+  const [extra] = words(raw);
+  if (extra !== undefined) throw usage(`${command} takes no argument, but got "${extra}"`, command);
 }
 
 export function targetOf(flags: { [flag in keyof Target]?: string | undefined }): Target {

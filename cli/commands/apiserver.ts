@@ -1,8 +1,7 @@
 import * as Flags from '@oclif/core/flags';
-import { CoppiceCommand, words } from '../coppice-command.ts';
-import { usage } from '../failure.ts';
+import { CoppiceCommand, refuseWords } from '../coppice-command.ts';
+import { installationFlags, portFlag } from '../installation-flags.ts';
 import { coppiceHome } from '../io.ts';
-import { pkiFlag } from '../pki-flag.ts';
 import { serverOptions } from '../serve/server-options.ts';
 import { storeFlags } from '../store-flags.ts';
 
@@ -16,17 +15,13 @@ export default class Apiserver extends CoppiceCommand {
       description: 'folder of this server, no other’s; $COPPICE_HOME, else ~/.coppice',
       helpValue: 'FOLDER',
     }),
-    pki: pkiFlag,
+    pki: installationFlags.pki,
     name: Flags.string({
       description: 'what it is called among the servers of its store; kept in the home',
       helpValue: 'NAME',
     }),
     listen: Flags.string({ description: 'address to listen on; 127.0.0.1 by default', helpValue: 'ADDRESS' }),
-    port: Flags.integer({
-      description: 'port of the API; 0 takes any free one; $COPPICE_PORT, else 7799',
-      min: 0,
-      max: 65535,
-    }),
+    port: portFlag,
     advertise: Flags.string({
       description: 'where clients and the other servers reach this one; by default where it listens',
       helpValue: 'https://HOST:PORT',
@@ -40,8 +35,7 @@ export default class Apiserver extends CoppiceCommand {
 
   async run(): Promise<void> {
     const { flags, raw } = await this.parse(Apiserver);
-    const [extra] = words(raw);
-    if (extra !== undefined) throw usage(`apiserver takes no argument, but got "${extra}"`, 'apiserver');
+    refuseWords(raw, 'apiserver');
     const { home, pki, name, listen, port, advertise } = flags;
     const options = serverOptions(
       { ...flags, home: coppiceHome(this.io, home), pki, name, listen, port, advertise, 'tls-san': flags['tls-san'] },

@@ -1,9 +1,7 @@
-import { join, resolve } from 'node:path';
 import * as Flags from '@oclif/core/flags';
 import { CoppiceCommand, targetFlags, words } from '../coppice-command.ts';
 import { usage } from '../failure.ts';
-import { coppiceHome } from '../io.ts';
-import { pkiFlag } from '../pki-flag.ts';
+import { installationFlags } from '../installation-flags.ts';
 import { storeFlags } from '../store-flags.ts';
 
 export default class Backup extends CoppiceCommand {
@@ -14,9 +12,8 @@ export default class Backup extends CoppiceCommand {
   static override usage = 'backup FILE';
   static override examples = ['coppice backup fleet.backup', 'coppice backup --verify fleet.backup'];
   static override flags = {
-    home: Flags.string({ description: 'folder of the installation', helpValue: 'FOLDER' }),
+    ...installationFlags,
     kubeconfig: targetFlags.kubeconfig,
-    pki: pkiFlag,
     'no-pki': Flags.boolean({ default: false, description: 'leave the keys out; without them Secrets cannot be read' }),
     force: Flags.boolean({ default: false, description: 'replace the file if it is there' }),
     verify: Flags.boolean({ default: false, description: 'only check that FILE is a whole backup' }),
@@ -29,14 +26,10 @@ export default class Backup extends CoppiceCommand {
     if (file === undefined || extra !== undefined) throw usage('name one file', 'backup');
     const { runBackup, verifyBackup } = await import('../serve/backup/run-backup.ts');
     if (flags.verify) return verifyBackup(this.io, file);
-    const { storeOptions } = await import('../serve/store-options.ts');
-    const { cwd, env } = this.io;
-    const home = resolve(cwd, coppiceHome(this.io, flags.home));
+    const { placeOf } = await import('../serve/backup/place.ts');
     await runBackup(this.io, {
       file,
-      home,
-      store: storeOptions(flags, env, cwd),
-      pki: flags.pki === undefined ? join(home, 'pki') : resolve(cwd, flags.pki),
+      ...placeOf(this.io, flags),
       withPki: !flags['no-pki'],
       kubeconfig: flags.kubeconfig,
       force: flags.force,

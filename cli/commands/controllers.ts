@@ -1,6 +1,5 @@
 import * as Flags from '@oclif/core/flags';
-import { CoppiceCommand, targetFlags, words } from '../coppice-command.ts';
-import { usage } from '../failure.ts';
+import { CoppiceCommand, refuseWords, targetFlags } from '../coppice-command.ts';
 import { coppiceHome } from '../io.ts';
 
 export default class Controllers extends CoppiceCommand {
@@ -35,8 +34,7 @@ export default class Controllers extends CoppiceCommand {
 
   async run(): Promise<void> {
     const { flags, raw } = await this.parse(Controllers);
-    const [extra] = words(raw);
-    if (extra !== undefined) throw usage(`controllers takes no argument, but got "${extra}"`, 'controllers');
+    refuseWords(raw, 'controllers');
     const [{ controllersOptions }, { runControllers }] = await Promise.all([
       import('../serve/controllers/options.ts'),
       import('../serve/controllers/run-controllers.ts'),

@@ -1,5 +1,6 @@
 import * as Flags from '@oclif/core/flags';
 import { CoppiceCommand } from '../coppice-command.ts';
+import { installationFlags } from '../installation-flags.ts';
 
 export default class Kubeconfig extends CoppiceCommand {
   static override strict = false;
@@ -7,7 +8,7 @@ export default class Kubeconfig extends CoppiceCommand {
   static override description =
     'Prints a line for your shell: eval "$(coppice kubeconfig)". With --merge the context is added to the kubeconfig kubectl uses anyway.';
   static override flags = {
-    home: Flags.string({ description: 'folder of the installation', helpValue: 'FOLDER' }),
+    home: installationFlags.home,
     raw: Flags.boolean({ default: false, description: 'print the kubeconfig itself' }),
     merge: Flags.boolean({
       default: false,

@@ -1,7 +1,8 @@
 import { resolve } from 'node:path';
 import * as Flags from '@oclif/core/flags';
-import { CoppiceCommand, words } from '../coppice-command.ts';
+import { CoppiceCommand, refuseWords } from '../coppice-command.ts';
 import { Failure, usage } from '../failure.ts';
+import { installationFlags } from '../installation-flags.ts';
 import { coppiceHome } from '../io.ts';
 import { storeFlags, targetStoreFlags } from '../store-flags.ts';
 
@@ -17,7 +18,7 @@ export default class MigrateStore extends CoppiceCommand {
     'coppice migrate-store --take-back --to-etcd 10.0.0.7:2379',
   ];
   static override flags = {
-    home: Flags.string({ description: 'folder of the installation', helpValue: 'FOLDER' }),
+    home: installationFlags.home,
     ...storeFlags,
     ...targetStoreFlags,
     'to-sqlite': Flags.boolean({ default: false, description: 'move to state.db in the home' }),
@@ -30,7 +31,7 @@ export default class MigrateStore extends CoppiceCommand {
 
   async run(): Promise<void> {
     const { flags, raw } = await this.parse(MigrateStore);
-    if (words(raw).length > 0) throw usage('migrate-store takes no argument', 'migrate-store');
+    refuseWords(raw, 'migrate-store');
     const { storeOptions, targetStoreOptions } = await import('../serve/store-options.ts');
     const { cwd, env } = this.io;
     const home = resolve(cwd, coppiceHome(this.io, flags.home));

@@ -1,6 +1,5 @@
 import * as Flags from '@oclif/core/flags';
-import { CoppiceCommand, words } from '../coppice-command.ts';
-import { usage } from '../failure.ts';
+import { CoppiceCommand, refuseWords } from '../coppice-command.ts';
 import { coppiceHome } from '../io.ts';
 
 export default class Nodelet extends CoppiceCommand {
@@ -40,8 +39,7 @@ export default class Nodelet extends CoppiceCommand {
 
   async run(): Promise<void> {
     const { flags, raw } = await this.parse(Nodelet);
-    const [extra] = words(raw);
-    if (extra !== undefined) throw usage(`nodelet takes no argument, but got "${extra}"`, 'nodelet');
+    refuseWords(raw, 'nodelet');
     const [{ nodeletOptions }, { runNodeletProcess }] = await Promise.all([
       import('../serve/nodelet/options.ts'),
       import('../serve/nodelet/run-nodelet-process.ts'),

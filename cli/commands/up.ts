@@ -1,8 +1,7 @@
 import * as Flags from '@oclif/core/flags';
-import { CoppiceCommand, words } from '../coppice-command.ts';
-import { usage } from '../failure.ts';
+import { CoppiceCommand, refuseWords } from '../coppice-command.ts';
+import { installationFlags, portFlag } from '../installation-flags.ts';
 import { coppiceHome } from '../io.ts';
-import { pkiFlag } from '../pki-flag.ts';
 import { storeFlags } from '../store-flags.ts';
 import { upOptions } from '../up/options.ts';
 
@@ -11,16 +10,8 @@ export default class Up extends CoppiceCommand {
   static override summary = 'Run the whole control plane and a host on this machine, in one process.';
   static override description = 'Serves until Ctrl-C. Guests keep running and are found again at the next start.';
   static override flags = {
-    home: Flags.string({
-      description: 'folder of the installation; $COPPICE_HOME, else ~/.coppice',
-      helpValue: 'FOLDER',
-    }),
-    pki: pkiFlag,
-    port: Flags.integer({
-      description: 'port of the API; 0 takes any free one; $COPPICE_PORT, else 7799',
-      min: 0,
-      max: 65535,
-    }),
+    ...installationFlags,
+    port: portFlag,
     driver: Flags.string({
       description: 'what runs the guests; auto takes qemu where it is installed, else sim',
       options: ['auto', 'qemu', 'sim'],
@@ -37,8 +28,7 @@ export default class Up extends CoppiceCommand {
 
   async run(): Promise<void> {
     const { flags, raw } = await this.parse(Up);
-    const [extra] = words(raw);
-    if (extra !== undefined) throw usage(`up takes no argument, but got "${extra}"`, 'up');
+    refuseWords(raw, 'up');
     const options = upOptions(
       {
         ...flags,

@@ -1,5 +1,4 @@
-import { CoppiceCommand, targetFlags, targetOf, words } from '../../coppice-command.ts';
-import { usage } from '../../failure.ts';
+import { CoppiceCommand, refuseWords, targetFlags, targetOf } from '../../coppice-command.ts';
 
 export default class ApiserverToken extends CoppiceCommand {
   static override strict = false;
@@ -10,8 +9,7 @@ export default class ApiserverToken extends CoppiceCommand {
 
   async run(): Promise<void> {
     const { flags, raw } = await this.parse(ApiserverToken);
-    const [extra] = words(raw);
-    if (extra !== undefined) throw usage(`apiserver token takes no argument, but got "${extra}"`, 'apiserver token');
+    refuseWords(raw, 'apiserver token');
     const { printJoinToken } = await import('../../serve/joining/token.ts');
     await printJoinToken(this.io, targetOf(flags));
   }

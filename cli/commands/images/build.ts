@@ -1,5 +1,5 @@
-import * as Flags from '@oclif/core/flags';
 import { CoppiceCommand, targetFlags, targetOf, words } from '../../coppice-command.ts';
+import { installationFlags } from '../../installation-flags.ts';
 
 export default class ImagesBuild extends CoppiceCommand {
   static override strict = false;
@@ -9,7 +9,7 @@ export default class ImagesBuild extends CoppiceCommand {
   static override flags = {
     kubeconfig: targetFlags.kubeconfig,
     context: targetFlags.context,
-    home: Flags.string({ description: 'folder of the installation', helpValue: 'FOLDER' }),
+    home: installationFlags.home,
   };
 
   async run(): Promise<void> {

@@ -4,7 +4,7 @@ import { systemIds } from '../../../resources/ambient/system-ids.ts';
 import { parseDuration } from '../../../resources/meta/duration.ts';
 import { CoppiceCommand, targetFlags, words } from '../../coppice-command.ts';
 import { Failure } from '../../failure.ts';
-import { keyFolderFlags } from '../../key-folder-flags.ts';
+import { installationFlags } from '../../installation-flags.ts';
 
 export default class PkiRotate extends CoppiceCommand {
   static override strict = false;
@@ -18,7 +18,7 @@ export default class PkiRotate extends CoppiceCommand {
     'coppice pki rotate operator-token',
   ];
   static override flags = {
-    ...keyFolderFlags,
+    ...installationFlags,
     kubeconfig: targetFlags.kubeconfig,
     finish: Flags.boolean({ default: false, description: 'drop the old one, when nothing needs it any more' }),
     force: Flags.boolean({

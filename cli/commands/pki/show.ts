@@ -1,13 +1,12 @@
 import * as Flags from '@oclif/core/flags';
-import { CoppiceCommand, words } from '../../coppice-command.ts';
-import { usage } from '../../failure.ts';
-import { keyFolderFlags } from '../../key-folder-flags.ts';
+import { CoppiceCommand, refuseWords } from '../../coppice-command.ts';
+import { installationFlags } from '../../installation-flags.ts';
 
 export default class PkiShow extends CoppiceCommand {
   static override strict = false;
   static override summary = 'List the keys of an installation, and nothing secret of them.';
   static override flags = {
-    ...keyFolderFlags,
+    ...installationFlags,
     output: Flags.string({
       char: 'o',
       description: 'form of the output; table on a terminal, json when piped',
@@ -17,8 +16,7 @@ export default class PkiShow extends CoppiceCommand {
 
   async run(): Promise<void> {
     const { flags, raw } = await this.parse(PkiShow);
-    const [extra] = words(raw);
-    if (extra !== undefined) throw usage(`pki show takes no argument, but got "${extra}"`, 'pki show');
+    refuseWords(raw, 'pki show');
     const { showKeys } = await import('../../serve/keys/show.ts');
     await showKeys(this.io, { home: flags.home, pki: flags.pki }, flags.output);
   }

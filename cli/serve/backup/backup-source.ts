@@ -58,7 +58,7 @@ export async function openExistingEtcd(
   movedToo: boolean,
 ): Promise<Store> {
   const [{ openEtcdStoreAs }, { existingIdentity }] = await Promise.all([
-    import('../../../apiserver/store/etcd/store.ts'),
+    import('../../../apiserver/store/etcd/open-store.ts'),
     import('../../../apiserver/store/etcd/identity.ts'),
   ]);
   const options = { ...etcd, clock: systemClock, ids: systemIds, log: silentLogger };

@@ -5,19 +5,14 @@ import { BackupError, type BackupFile, type BackupHeader } from '../../../apiser
 import { StoreError } from '../../../apiserver/store/store.ts';
 import { Failure } from '../../failure.ts';
 import { type Io, printLine } from '../../io.ts';
-import type { StoreOptions } from '../store-options.ts';
 import { type OpenSource, openSource } from './backup-source.ts';
 import { explainFailure } from './explain-failure.ts';
 import { readPkiFolder } from './pki-folder.ts';
+import type { Place } from './place.ts';
 import { Progress } from './progress.ts';
 
-export interface BackupOptions {
+export interface BackupOptions extends Place {
   readonly file: string;
-  /** Absolute. */
-  readonly home: string;
-  readonly store: StoreOptions;
-  /** Absolute: where the keys are. */
-  readonly pki: string;
   readonly withPki: boolean;
   readonly kubeconfig: string | undefined;
   readonly force: boolean;

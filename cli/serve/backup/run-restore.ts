@@ -10,20 +10,15 @@ import { Failure } from '../../failure.ts';
 import { type Io, printLine, warn } from '../../io.ts';
 import { openHome } from '../home.ts';
 import { lockHome } from '../lock-home.ts';
-import type { StoreOptions } from '../store-options.ts';
 import { explainFailure } from './explain-failure.ts';
 import { beginRestoring, endRestoring, type MoveTarget, targetOf } from './move-target.ts';
 import { readPkiFolder, samePki, writePkiFolder } from './pki-folder.ts';
+import type { Place } from './place.ts';
 import { Progress } from './progress.ts';
 import { checkBackup } from './run-backup.ts';
 
-export interface RestoreOptions {
+export interface RestoreOptions extends Place {
   readonly file: string;
-  /** Absolute. */
-  readonly home: string;
-  readonly store: StoreOptions;
-  /** Absolute: where the keys go. */
-  readonly pki: string;
   readonly withPki: boolean;
   readonly dryRun: boolean;
 }
