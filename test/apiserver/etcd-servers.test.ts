@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import { lines } from '../../apiserver/client/watch.ts';
 import type { App } from '../../apiserver/requests/server-request.ts';
 import { CutProxy } from '../harness/cut-proxy.ts';
+import { etcdForEach } from '../harness/etcd-for-each.ts';
 import { pairOn } from '../harness/etcd-pair.ts';
-import { EtcdServer, needEtcd } from '../harness/etcd-server.ts';
+import type { EtcdServer } from '../harness/etcd-server.ts';
 import { hurried } from '../harness/hurried-clock.ts';
 import { createVM, makeQuota, mostVMs, removeVM, VMS_URL } from '../harness/quota-world.ts';
 import { rawRequest, send } from '../harness/raw.ts';
@@ -13,14 +14,9 @@ const EVENTS = '/api/v1/namespaces/default/events';
 
 describe('two API servers on one etcd', () => {
   let etcd: EtcdServer;
-
-  before(function () {
-    needEtcd(this);
+  etcdForEach((started) => {
+    etcd = started;
   });
-  beforeEach(async () => {
-    etcd = await EtcdServer.start();
-  });
-  afterEach(() => etcd?.[Symbol.asyncDispose]());
 
   it('let as many VMs in together as the quota has room for, and as many again as are removed', async () => {
     await using pair = await pairOn(etcd);

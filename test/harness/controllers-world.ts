@@ -7,7 +7,7 @@ import { listen } from '../../apiserver/listen.ts';
 import { keepControllersKubeconfig } from '../../apiserver/pki/controllers-kubeconfig.ts';
 import { openPki, type Pki } from '../../apiserver/pki/pki-files.ts';
 import type { App } from '../../apiserver/requests/server-request.ts';
-import { rfc3339 } from '../../resources/ambient/clock.ts';
+import { microTime } from '../../resources/ambient/clock.ts';
 import { systemClock } from '../../resources/ambient/system-clock.ts';
 import { systemIds } from '../../resources/ambient/system-ids.ts';
 import { CoordinationLease } from '../../resources/kinds/coordination-lease.ts';
@@ -163,7 +163,7 @@ export class ControllersWorld implements AsyncDisposable {
       apiVersion: 'coordination.k8s.io/v1',
       kind: 'Lease',
       metadata: { name: hostLeaseName(name) },
-      spec: { holderIdentity: 'test', renewTime: rfc3339(systemClock.now()).replace('Z', '.000000Z') },
+      spec: { holderIdentity: 'test', renewTime: microTime(systemClock.now()) },
     });
     const { metadata: image, status: found, ...rest } = anImage();
     await client.resource<Image>(Image).create({ ...rest, metadata: { name: image.name } });

@@ -3,7 +3,7 @@ import type { ResourceClient } from '../../apiserver/client/client.ts';
 import type { ApiRequest, Transport } from '../../apiserver/client/transport.ts';
 import type { DutyName } from '../../controllers/duties.ts';
 import { Controllers } from '../../controllers/run.ts';
-import { rfc3339 } from '../../resources/ambient/clock.ts';
+import { microTime } from '../../resources/ambient/clock.ts';
 import type { Logger } from '../../resources/ambient/log.ts';
 import { silentLogger } from '../../resources/ambient/log.ts';
 import { ManualClock } from '../../resources/ambient/manual-clock.ts';
@@ -121,7 +121,7 @@ export class Fleet implements AsyncDisposable {
   async heartbeat(host: string, holderIdentity: string | null = 'test'): Promise<void> {
     const leases = this.resource<CoordinationLease>(CoordinationLease, HOST_LEASE_NAMESPACE);
     const name = hostLeaseName(host);
-    const renewTime = rfc3339(this.clock.now()).replace('Z', '.000000Z');
+    const renewTime = microTime(this.clock.now());
     const spec = { renewTime, ...(holderIdentity === null ? {} : { holderIdentity }) };
     if (this.find<CoordinationLease>(CoordinationLease, name, HOST_LEASE_NAMESPACE) === undefined) {
       await leases.create({ apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: { name }, spec });

@@ -6,8 +6,9 @@ import { systemIds } from '../../../resources/ambient/system-ids.ts';
 import type { Host } from '../../../resources/kinds/host.ts';
 import type { VM } from '../../../resources/kinds/vm.ts';
 import { aHost, anImage, DIGEST } from '../../harness/builders.ts';
+import { etcdForEach } from '../../harness/etcd-for-each.ts';
 import { pairOn } from '../../harness/etcd-pair.ts';
-import { EtcdServer, needEtcd } from '../../harness/etcd-server.ts';
+import type { EtcdServer } from '../../harness/etcd-server.ts';
 import { FarStore } from '../../harness/far-store.ts';
 import { createVM, makeQuota, mostVMs } from '../../harness/quota-world.ts';
 import { type RawAnswer, send } from '../../harness/raw.ts';
@@ -51,13 +52,9 @@ describe('fences between two servers', function () {
 
   describe('over etcd', () => {
     let etcd: EtcdServer;
-    before(function () {
-      needEtcd(this);
+    etcdForEach((started) => {
+      etcd = started;
     });
-    beforeEach(async () => {
-      etcd = await EtcdServer.start();
-    });
-    afterEach(() => etcd?.[Symbol.asyncDispose]());
 
     const start = async (): Promise<Pair> => {
       const pair = await pairOn(etcd);

@@ -5,8 +5,9 @@ import type { Store } from '../../../apiserver/store/store.ts';
 import type { Logger } from '../../../resources/ambient/log.ts';
 import { systemIds } from '../../../resources/ambient/system-ids.ts';
 import { CutProxy } from '../../harness/cut-proxy.ts';
+import { etcdForEach } from '../../harness/etcd-for-each.ts';
 import { pairOn } from '../../harness/etcd-pair.ts';
-import { EtcdServer, needEtcd } from '../../harness/etcd-server.ts';
+import type { EtcdServer } from '../../harness/etcd-server.ts';
 import { RawWatch, send } from '../../harness/raw.ts';
 import { startTestServer } from '../../harness/server.ts';
 import { until } from '../../harness/until.ts';
@@ -21,14 +22,9 @@ const event = (name: string) => ({ metadata: { name }, involvedObject: { namespa
 describe('two servers are one control plane', function () {
   this.timeout(120_000);
   let etcd: EtcdServer;
-
-  before(function () {
-    needEtcd(this);
+  etcdForEach((started) => {
+    etcd = started;
   });
-  beforeEach(async () => {
-    etcd = await EtcdServer.start();
-  });
-  afterEach(() => etcd?.[Symbol.asyncDispose]());
 
   for (const seed of [1, 2, 3, 4])
     it(`to a watcher that goes from one to the other at every turn: each event once, in order (seed ${seed})`, async () => {

@@ -4,7 +4,8 @@ import { ManualClock } from '../../../resources/ambient/manual-clock.ts';
 import { CONTROL_PROTOCOL, HOST_LEASE_RENEWAL_MS } from '../../../resources/streams/control-messages.ts';
 import { send } from '../../harness/raw.ts';
 import { until } from '../../harness/until.ts';
-import { HOSTS, StreamPair } from './stream-pair.ts';
+import { HOSTS } from '../streams/host-with-web.ts';
+import { StreamPair } from './stream-pair.ts';
 
 describe('who holds a host, with two servers', () => {
   let pair: StreamPair;

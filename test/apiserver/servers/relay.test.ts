@@ -8,8 +8,9 @@ import { removeVM, VMS_URL } from '../../harness/quota-world.ts';
 import { send } from '../../harness/raw.ts';
 import { OPERATOR_TOKEN } from '../../harness/server.ts';
 import { until } from '../../harness/until.ts';
+import { EXEC, HOSTS } from '../streams/host-with-web.ts';
 import { closeOf, messageOf, refusalOf } from '../streams/stream-world.ts';
-import { EXEC, HOSTS, type PairedServer, StreamPair } from './stream-pair.ts';
+import { type PairedServer, StreamPair } from './stream-pair.ts';
 
 const MIB = 1 << 20;
 const NO_ADDRESS = { metadata: { annotations: { 'coppice.dev/address': 'https://127.0.0.1:1' } } };

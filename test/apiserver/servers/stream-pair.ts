@@ -4,20 +4,15 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { WebSocket } from 'ws';
-import { hostIdentity, serverIdentity } from '../../../apiserver/auth/identity.ts';
+import { serverIdentity } from '../../../apiserver/auth/identity.ts';
 import { openPki, type Pki } from '../../../apiserver/pki/pki-files.ts';
 import { MemoryStore } from '../../../apiserver/store/memory/store.ts';
 import type { Clock } from '../../../resources/ambient/clock.ts';
 import { systemClock } from '../../../resources/ambient/system-clock.ts';
 import { systemIds } from '../../../resources/ambient/system-ids.ts';
 import { CHANNEL_PROTOCOL } from '../../../resources/streams/channel-frames.ts';
-import {
-  CONTROL_PROTOCOL,
-  DIALBACK_PROTOCOL,
-  type ServerMessage,
-} from '../../../resources/streams/control-messages.ts';
-import { aHost } from '../../harness/builders.ts';
-import { createVM, makeQuota, VMS_URL } from '../../harness/quota-world.ts';
+import { CONTROL_PROTOCOL, DIALBACK_PROTOCOL } from '../../../resources/streams/control-messages.ts';
+import { makeQuota } from '../../harness/quota-world.ts';
 import { type Answer, send } from '../../harness/raw.ts';
 import {
   type ListeningServer,
@@ -27,11 +22,9 @@ import {
   type TestServer,
 } from '../../harness/server.ts';
 import { until } from '../../harness/until.ts';
+import { addHost, EXEC, HeardNodelet, HOSTS, MERGE, runWeb } from '../streams/host-with-web.ts';
 
-const MERGE = { 'content-type': 'application/merge-patch+json' };
-export const HOSTS = '/apis/coppice.dev/v1/hosts';
-export const EXEC = `${VMS_URL}/web/exec?command=true`;
-export const LEASES = '/apis/coordination.k8s.io/v1/namespaces/coppice-system/leases';
+const LEASES = '/apis/coordination.k8s.io/v1/namespaces/coppice-system/leases';
 
 /** One of the servers, as it is reached. */
 export interface PairedServer {
@@ -82,15 +75,9 @@ export class StreamPair implements AsyncDisposable {
     const servers = [await start('a'), await start('b')] as const;
     const app = servers[0].test.server.app;
     await makeQuota(app, 9);
-    const body = { apiVersion: 'coppice.dev/v1', kind: 'Host', metadata: { name: 'mac-1' } };
-    const uid = String((await send(app, 'POST', HOSTS, { body })).body.metadata?.uid);
-    await send(app, 'PATCH', `${HOSTS}/mac-1/status`, { body: { status: aHost().status }, headers: MERGE });
-    const { user, groups } = hostIdentity('mac-1', uid);
-    const host = await pki.issueClient({ commonName: user, organizations: groups.slice(0, 1), serial: uid });
+    const host = await addHost(app, pki, 'mac-1');
     const pair = new StreamPair(servers, pki, host, held);
-    await createVM(app, 'web');
-    await pair.#patch('web', { spec: { hostName: 'mac-1', epoch: 1 } });
-    await pair.#patch('web/status', { status: { phase: 'Running', guest: { id: 'g', power: 'Running', epoch: 1 } } });
+    await runWeb(app);
     return pair;
   }
 
@@ -110,10 +97,13 @@ export class StreamPair implements AsyncDisposable {
   }
 
   /** The control socket of mac-1 at a server, once the Lease tells of it. */
-  async connect(server: PairedServer, options: WebSocket.ClientOptions = {}): Promise<PairedNodelet> {
+  async connect(server: PairedServer, options: WebSocket.ClientOptions = {}): Promise<HeardNodelet> {
     const socket = this.socket(server, `${HOSTS}/mac-1/control`, CONTROL_PROTOCOL, { ...this.#host, ...options });
     await once(socket, 'open');
-    const nodelet = new PairedNodelet(this, server, socket);
+    const nodelet = new HeardNodelet(socket, (ticket, others) => {
+      const path = `${HOSTS}/mac-1/dialback?ticket=${ticket}`;
+      return this.socket(server, path, DIALBACK_PROTOCOL, { ...this.#host, ...others });
+    });
     await until(`mac-1 is connected to ${server.name}`, async () => (await this.holder()) === server.name);
     return nodelet;
   }
@@ -145,50 +135,11 @@ export class StreamPair implements AsyncDisposable {
     for (const socket of this.#sockets) socket.terminate();
     await this.#held.disposeAsync();
   }
-
-  async #patch(path: string, body: object): Promise<void> {
-    const answer = await send(this.a.test.server.app, 'PATCH', `${VMS_URL}/${path}`, { body, headers: MERGE });
-    assert.equal(answer.status, 200, answer.text);
-  }
 }
 
 /** What a server of a test tells of itself. */
-export function announcementOf(name: string, address: string, pki: Pki) {
+function announcementOf(name: string, address: string, pki: Pki) {
   const { user, groups } = serverIdentity(name);
   const issue = () => pki.issueClient({ commonName: user, organizations: groups.slice(0, 1) });
   return { uid: `uid-of-${name}`, address, tls: async () => ({ ca: pki.caCert, ...(await issue()) }) };
-}
-
-/** What the nodelet of mac-1 hears from the server it is connected to. */
-export class PairedNodelet {
-  readonly socket: WebSocket;
-  readonly #pair: StreamPair;
-  readonly #server: PairedServer;
-  readonly #dials: ServerMessage[] = [];
-
-  constructor(pair: StreamPair, server: PairedServer, socket: WebSocket) {
-    this.#pair = pair;
-    this.#server = server;
-    this.socket = socket;
-    socket.on('message', (data) => this.#dials.push(JSON.parse(data.toString()) as ServerMessage));
-  }
-
-  /** How many streams it was asked for and did not open. */
-  get waiting(): number {
-    return this.#dials.length;
-  }
-
-  async dial(): Promise<ServerMessage> {
-    await until('a stream is asked for', () => this.#dials.length > 0);
-    return this.#dials.shift() as ServerMessage;
-  }
-
-  /** Opens the next stream it is asked for. */
-  async answer(options: WebSocket.ClientOptions = {}): Promise<WebSocket> {
-    const { ticket } = await this.dial();
-    const path = `${HOSTS}/mac-1/dialback?ticket=${ticket}`;
-    const socket = this.#pair.socket(this.#server, path, DIALBACK_PROTOCOL, { ...this.#pair.hostPair, ...options });
-    await once(socket, 'open');
-    return socket;
-  }
 }

@@ -1,4 +1,5 @@
-import { type EtcdStore, type EtcdStoreOptions, openEtcdStore } from '../../../apiserver/store/etcd/store.ts';
+import { openEtcdStore } from '../../../apiserver/store/etcd/open-store.ts';
+import type { EtcdStore, EtcdStoreOptions } from '../../../apiserver/store/etcd/store.ts';
 import { systemClock } from '../../../resources/ambient/system-clock.ts';
 import { systemIds } from '../../../resources/ambient/system-ids.ts';
 import type { EtcdServer } from '../../harness/etcd-server.ts';

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { type Batch, type Store, StoreError } from '../../../apiserver/store/store.ts';
 import { CutProxy } from '../../harness/cut-proxy.ts';
-import { EtcdServer, needEtcd } from '../../harness/etcd-server.ts';
+import { etcdForEach } from '../../harness/etcd-for-each.ts';
+import type { EtcdServer } from '../../harness/etcd-server.ts';
 import { hurried } from '../../harness/hurried-clock.ts';
 import { until } from '../../harness/until.ts';
 import { EtcdHome } from './etcd-home.ts';
@@ -9,14 +10,9 @@ import { batchLine, entryLine, rejectsWith, txn, watchEnd, watched, write } from
 
 describe('the etcd store over outages', () => {
   let etcd: EtcdServer;
-
-  before(function () {
-    needEtcd(this);
+  etcdForEach((started) => {
+    etcd = started;
   });
-  beforeEach(async () => {
-    etcd = await EtcdServer.start();
-  });
-  afterEach(() => etcd?.[Symbol.asyncDispose]());
 
   it('goes on with a watch after a restart of etcd, nothing missed and nothing twice', async () => {
     await using home = new EtcdHome(etcd);

@@ -1,24 +1,16 @@
-import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type RawData, WebSocket } from 'ws';
-import { hostIdentity } from '../../../apiserver/auth/identity.ts';
 import { openPki } from '../../../apiserver/pki/pki-files.ts';
 import type { Clock } from '../../../resources/ambient/clock.ts';
 import { systemClock } from '../../../resources/ambient/system-clock.ts';
 import { systemIds } from '../../../resources/ambient/system-ids.ts';
 import { CHANNEL_PROTOCOL } from '../../../resources/streams/channel-frames.ts';
-import {
-  CONTROL_PROTOCOL,
-  DIALBACK_PROTOCOL,
-  type ServerMessage,
-} from '../../../resources/streams/control-messages.ts';
-import { aHost } from '../../harness/builders.ts';
-import { createVM, makeQuota, VMS_URL } from '../../harness/quota-world.ts';
-import { send } from '../../harness/raw.ts';
+import { CONTROL_PROTOCOL, DIALBACK_PROTOCOL } from '../../../resources/streams/control-messages.ts';
+import { makeQuota, VMS_URL } from '../../harness/quota-world.ts';
 import {
   type ListeningServer,
   listenTestServer,
@@ -27,10 +19,8 @@ import {
   type TestServer,
 } from '../../harness/server.ts';
 import { until } from '../../harness/until.ts';
+import { addHost, EXEC, HeardNodelet, HOSTS, runWeb } from './host-with-web.ts';
 
-const MERGE = { 'content-type': 'application/merge-patch+json' };
-export const HOSTS = '/apis/coppice.dev/v1/hosts';
-export const EXEC = `${VMS_URL}/web/exec?command=true`;
 export const LOGS = `${VMS_URL}/web/logs`;
 
 /** A listening server with hosts mac-1 and mac-2, and VM `web` running on mac-1. */
@@ -57,28 +47,13 @@ export class StreamWorld implements AsyncDisposable {
     const test = await startTestServer({ clock });
     const listening = await listenTestServer(test, folder);
     const pki = await openPki(folder, ['127.0.0.1', 'localhost'], systemClock, systemIds);
-    await makeQuota(test.server.app, 9);
+    const { app } = test.server;
+    await makeQuota(app, 9);
     const pairs: Record<string, { cert: string; key: string }> = {};
-    for (const name of ['mac-1', 'mac-2']) {
-      const body = { apiVersion: 'coppice.dev/v1', kind: 'Host', metadata: { name } };
-      const uid = String((await send(test.server.app, 'POST', HOSTS, { body })).body.metadata?.uid);
-      await send(test.server.app, 'PATCH', `${HOSTS}/${name}/status`, {
-        body: { status: aHost().status },
-        headers: MERGE,
-      });
-      const { user, groups } = hostIdentity(name, uid);
-      pairs[name] = await pki.issueClient({ commonName: user, organizations: groups.slice(0, 1), serial: uid });
-    }
+    for (const name of ['mac-1', 'mac-2']) pairs[name] = await addHost(app, pki, name);
     const world = new StreamWorld(test, listening, folder, pairs);
-    await createVM(test.server.app, 'web');
-    await world.patch('web', { spec: { hostName: 'mac-1', epoch: 1 } });
-    await world.patch('web/status', { status: { phase: 'Running', guest: { id: 'g', power: 'Running', epoch: 1 } } });
+    await runWeb(app);
     return world;
-  }
-
-  async patch(path: string, body: object): Promise<void> {
-    const answer = await send(this.test.server.app, 'PATCH', `${VMS_URL}/${path}`, { body, headers: MERGE });
-    assert.equal(answer.status, 200, answer.text);
   }
 
   socket(path: string, protocols: string | string[], options: WebSocket.ClientOptions = {}): WebSocket {
@@ -95,12 +70,12 @@ export class StreamWorld implements AsyncDisposable {
   }
 
   /** The nodelet's control socket, open and known to the server. */
-  async connect(host = 'mac-1', options: WebSocket.ClientOptions = {}): Promise<Nodelet> {
+  async connect(host = 'mac-1', options: WebSocket.ClientOptions = {}): Promise<HeardNodelet> {
     const { hub } = this.test.server;
     const socket = this.socket(`${HOSTS}/${host}/control`, CONTROL_PROTOCOL, { ...this.#pairs[host], ...options });
     await once(socket, 'open');
     await until(`${host} is connected`, () => hub.hosts().includes(host));
-    return new Nodelet(this, host, socket);
+    return new HeardNodelet(socket, (ticket) => this.dialBack(host, ticket));
   }
 
   dialBack(host: string, ticket: string): WebSocket {
@@ -112,35 +87,6 @@ export class StreamWorld implements AsyncDisposable {
     await this.listening[Symbol.asyncDispose]();
     await this.test[Symbol.asyncDispose]();
     rmSync(this.#folder, { recursive: true, force: true });
-  }
-}
-
-/** What a nodelet hears. */
-export class Nodelet {
-  readonly socket: WebSocket;
-  readonly host: string;
-  readonly #world: StreamWorld;
-  readonly #dials: ServerMessage[] = [];
-
-  constructor(world: StreamWorld, host: string, socket: WebSocket) {
-    this.#world = world;
-    this.host = host;
-    this.socket = socket;
-    socket.on('message', (data) => this.#dials.push(JSON.parse(data.toString()) as ServerMessage));
-  }
-
-  /** The next stream it is asked for. */
-  async dial(): Promise<ServerMessage> {
-    await until('a stream is asked for', () => this.#dials.length > 0);
-    return this.#dials.shift() as ServerMessage;
-  }
-
-  /** Opens the next stream it is asked for. */
-  async answer(): Promise<WebSocket> {
-    const { ticket } = await this.dial();
-    const socket = this.#world.dialBack(this.host, ticket);
-    await once(socket, 'open');
-    return socket;
   }
 }
 

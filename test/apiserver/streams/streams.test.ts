@@ -14,7 +14,8 @@ import { send } from '../../harness/raw.ts';
 import { OPERATOR_TOKEN } from '../../harness/server.ts';
 import { tlsRequest } from '../../harness/tls-request.ts';
 import { until } from '../../harness/until.ts';
-import { closeOf, EXEC, HOSTS, LOGS, messageOf, refusalOf, StreamWorld } from './stream-world.ts';
+import { EXEC, HOSTS, patchVM } from './host-with-web.ts';
+import { closeOf, LOGS, messageOf, refusalOf, StreamWorld } from './stream-world.ts';
 
 const AUTHORIZATION = { authorization: `Bearer ${OPERATOR_TOKEN}` };
 
@@ -111,7 +112,8 @@ describe('streams', () => {
         );
         if (status === 503) assert.equal(refusal.headers['retry-after'], '1');
       }
-      await world.patch('web/status', { status: { phase: 'Stopped', guest: { id: 'g', power: 'Off', epoch: 1 } } });
+      const guest = { id: 'g', power: 'Off', epoch: 1 };
+      await patchVM(world.test.server.app, 'web/status', { status: { phase: 'Stopped', guest } });
       assert.equal((await refusalOf(world.client())).body.details?.causes?.[0]?.reason, 'NotRunning');
     });
 

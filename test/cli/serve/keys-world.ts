@@ -1,4 +1,9 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { tokenIn } from '../../../apiserver/pki/admin-kubeconfig.ts';
+import { readAuthorities } from '../../../apiserver/pki/authority-files.ts';
 import { type Home, openHome } from '../../../cli/serve/home.ts';
 import { ALONE } from '../../../cli/serve/server-options.ts';
 import { type StartedServer, startServer } from '../../../cli/serve/start-server.ts';
@@ -7,6 +12,8 @@ import { lineLogger } from '../../../resources/ambient/log.ts';
 import { systemClock } from '../../../resources/ambient/system-clock.ts';
 import { systemIds } from '../../../resources/ambient/system-ids.ts';
 import { CliFolder, type CliRun } from '../../harness/run-cli.ts';
+import { tlsRequest } from '../../harness/tls-request.ts';
+import { kubectlPath } from '../../kubectl/find-kubectl.ts';
 
 /** A real server with a home of its own. */
 export interface KeysServer extends StartedServer, AsyncDisposable {
@@ -77,4 +84,38 @@ export class KeysWorld implements AsyncDisposable {
     await this.#held.disposeAsync();
     await this.#folder[Symbol.asyncDispose]();
   }
+}
+
+/** The authorities that the folder of a server has trusted. */
+export const bundleOf = (server: KeysServer) => readAuthorities(join(server.home.path, 'pki'))?.bundle ?? '';
+
+/** The status of a request with the token in the kubeconfig, or another, to a server that must be of these authorities. */
+export async function ask(
+  server: KeysServer,
+  { ca = bundleOf(server), token = tokenIn(server.home.kubeconfig), path = '/api' } = {},
+) {
+  const { status } = await tlsRequest(`${server.url}${path}`, {
+    ca,
+    headers: { authorization: `Bearer ${token}` },
+    agent: false,
+  });
+  return status;
+}
+
+/** Real kubectl with a server's kubeconfig, where there is one. */
+export async function kubectlSees(server: KeysServer): Promise<void> {
+  const kubectl = kubectlPath();
+  if (typeof kubectl !== 'string') return void process.stderr.write(`skipped: kubectl (${kubectl.why})\n`);
+  const cache = join(server.home.path, 'kubectl-cache');
+  const { stdout } = await promisify(execFile)(kubectl, [
+    '--kubeconfig',
+    server.home.kubeconfig,
+    '--cache-dir',
+    cache,
+    'get',
+    'ns',
+    '-o',
+    'name',
+  ]);
+  assert.match(stdout, /namespace\/default/);
 }

@@ -1,38 +1,18 @@
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
 import { X509Certificate } from 'node:crypto';
 import { cpSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { connect, type TLSSocket } from 'node:tls';
-import { promisify } from 'node:util';
 import { tokenIn } from '../../../apiserver/pki/admin-kubeconfig.ts';
-import { readAuthorities } from '../../../apiserver/pki/authority-files.ts';
-import { openPki } from '../../../apiserver/pki/pki-files.ts';
 import { addNext, useNext } from '../../../apiserver/pki/rotation.ts';
 import { systemClock } from '../../../resources/ambient/system-clock.ts';
 import { systemIds } from '../../../resources/ambient/system-ids.ts';
 import { certificationRequest } from '../../harness/certification-request.ts';
-import { EtcdServer, needEtcd } from '../../harness/etcd-server.ts';
 import { tlsRequest } from '../../harness/tls-request.ts';
 import { until } from '../../harness/until.ts';
-import { kubectlPath } from '../../kubectl/find-kubectl.ts';
-import { type KeysServer, KeysWorld } from './keys-world.ts';
+import { ask, bundleOf, type KeysServer, KeysWorld, kubectlSees } from './keys-world.ts';
 
-const bundleOf = (server: KeysServer) => readAuthorities(join(server.home.path, 'pki'))?.bundle ?? '';
 const certificatesIn = (pem: string) => pem.match(/-----BEGIN [^-]+-----[^-]+-----END [^-]+-----/g) ?? [];
-
-/** The status of a request with the token in the kubeconfig, or another, to a server that must be of these authorities. */
-async function ask(
-  server: KeysServer,
-  { ca = bundleOf(server), token = tokenIn(server.home.kubeconfig), path = '/api' } = {},
-) {
-  const { status } = await tlsRequest(`${server.url}${path}`, {
-    ca,
-    headers: { authorization: `Bearer ${token}` },
-    agent: false,
-  });
-  return status;
-}
 
 /** A connection that stays, and whether it is still answered on. */
 async function stayingConnection(server: KeysServer): Promise<{ answers(): Promise<boolean>; end(): void }> {
@@ -52,24 +32,6 @@ async function stayingConnection(server: KeysServer): Promise<{ answers(): Promi
     },
     end: () => socket.destroy(),
   };
-}
-
-/** Real kubectl with a server's kubeconfig, where there is one. */
-async function kubectlSees(server: KeysServer): Promise<void> {
-  const kubectl = kubectlPath();
-  if (typeof kubectl !== 'string') return void process.stderr.write(`skipped: kubectl (${kubectl.why})\n`);
-  const cache = join(server.home.path, 'kubectl-cache');
-  const { stdout } = await promisify(execFile)(kubectl, [
-    '--kubeconfig',
-    server.home.kubeconfig,
-    '--cache-dir',
-    cache,
-    'get',
-    'ns',
-    '-o',
-    'name',
-  ]);
-  assert.match(stdout, /namespace\/default/);
 }
 
 describe('changing keys while a server runs', function () {
@@ -294,171 +256,5 @@ describe('changing keys while a server runs', function () {
     await server[Symbol.asyncDispose]();
     writeFileSync(join(folder, 'sealing.key'), 'junk');
     await assert.rejects(world.serve('a'), /sealing\.key does not hold keys of 32 bytes in hex/);
-  });
-});
-
-describe('changing keys of several servers', function () {
-  this.timeout(180_000);
-  let etcd: EtcdServer;
-  let world: KeysWorld;
-  before(async function () {
-    needEtcd(this);
-    etcd = await EtcdServer.start();
-  });
-  after(() => etcd?.[Symbol.asyncDispose]());
-  let root = 0;
-  beforeEach(async () => {
-    world = await KeysWorld.make();
-    root++;
-  });
-  afterEach(() => world[Symbol.asyncDispose]());
-  const store = () => ({ kind: 'etcd', endpoints: etcd.endpoints, root: `keys-${root}` }) as const;
-
-  it('that share the folder: each learns of each step, and serves under it', async () => {
-    const pki = world.path('shared');
-    await using a = await world.serve('a', { pki, store: store() });
-    await using b = await world.serve('b', { pki, store: store() });
-    for (const what of ['ca', 'service-account-key', 'sealing-key']) {
-      const changed = await world.run('a', `pki rotate ${what} --pki ${pki}`);
-      assert.match(
-        changed.stdout,
-        /2\. trusted by servers a, b(, and by every host)?\n3\. used by servers a, b\n/,
-        changed.stderr,
-      );
-    }
-    for (const server of [a, b]) await kubectlSees(server);
-    await until('b has a certificate of the new authority', () => {
-      const shown = readFileSync(b.home.kubeconfig, 'utf8');
-      const cert = /client-certificate-data: (\S+)/.exec(shown)?.[1] ?? '';
-      return new X509Certificate(Buffer.from(cert, 'base64')).verify(new X509Certificate(b.pki.issuingCert).publicKey);
-    });
-    for (const what of ['ca', 'service-account-key', 'sealing-key']) {
-      const finished = await world.run('a', `pki rotate ${what} --finish --pki ${pki}`);
-      assert.match(finished.stdout, /is trusted by servers a, b\n$/, finished.stderr);
-    }
-    for (const server of [a, b]) await kubectlSees(server);
-    const { stderr, code } = await world.run('a', `pki rotate operator-token --pki ${pki}`);
-    assert.equal(code, 0, stderr);
-    const token = tokenIn(a.home.kubeconfig) ?? '';
-    for (const server of [a, b]) {
-      const { status } = await tlsRequest(`${server.url}/api`, {
-        ca: a.pki.caCert,
-        headers: { authorization: `Bearer ${token}` },
-        agent: false,
-      });
-      assert.equal(status, 200);
-    }
-  });
-
-  it('that have copies: nothing is used before the copy is there too, and the same command goes on', async () => {
-    await using a = await world.serve('a', { store: store() });
-    const minted = await world.runBare('apiserver', 'token', '--kubeconfig', a.home.kubeconfig);
-    assert.equal(minted.stdout.trimEnd().split('\n').length, 1);
-    const joined = await world.run('b', `apiserver join ${minted.stdout.trim()}`);
-    assert.equal(joined.code, 0, joined.stderr);
-    await using b = await world.serve('b', { store: store() });
-    await kubectlSees(b);
-    assert.equal(tokenIn(b.home.kubeconfig), undefined, 'the operator’s token stays where it was');
-    assert.equal(await ask(b, { token: tokenIn(a.home.kubeconfig) }), 200, 'and is good there');
-    const late = await world.run('a', 'pki rotate ca --timeout 5s');
-    assert.match(late.stderr, /^error: b did not say that it trusts the new ca\nhint: where a server has a copy of /);
-    assert.match(late.stdout, /^1\. added ca [0-9a-f]{16}:[^\n]*\n$/);
-    const copy = async () => {
-      const again = await world.runBare('apiserver', 'token', '--kubeconfig', a.home.kubeconfig);
-      assert.equal((await world.run('b', `apiserver join ${again.stdout.trim()} --again`)).code, 0);
-    };
-    await copy();
-    const half = await world.run('a', 'pki rotate ca --timeout 8s');
-    assert.match(half.stdout, /^1\. there already is ca .*\n2\. trusted by servers a, b, and by every host\n$/);
-    assert.match(half.stderr, /^error: b did not say that it uses the new ca\n/);
-    await kubectlSees(b);
-    await copy();
-    const finished = await world.run('a', 'pki rotate ca --finish --timeout 10s');
-    assert.match(finished.stdout, /^dropped ca /, finished.stderr);
-    assert.match(finished.stderr, /^error: b still trusts another ca\n/);
-    await copy();
-    assert.match(
-      (await world.run('a', 'pki rotate ca --finish')).stdout,
-      /^only ca [0-9a-f]{16} is trusted by servers a, b\n$/,
-    );
-    await kubectlSees(a);
-  });
-});
-
-describe('joining', function () {
-  this.timeout(180_000);
-  let world: KeysWorld;
-  let server: KeysServer;
-  before(async () => {
-    world = await KeysWorld.make();
-    server = await world.serve('a');
-  });
-  after(() => world[Symbol.asyncDispose]());
-
-  const token = async () =>
-    (await world.runBare('apiserver', 'token', '--kubeconfig', server.home.kubeconfig)).stdout.trim();
-
-  it('shows its token to no server that is not of the fleet', async () => {
-    await using other = await world.serve('other');
-    const line = await token();
-    const wrong = await world.run('new', `apiserver join ${line} --server ${other.url}`);
-    assert.match(
-      wrong.stderr,
-      /^error: the server at https:\/\/127\.0\.0\.1:\d+ is not of the fleet that the token is of\nhint: /,
-    );
-    assert.equal((await world.run('new', `apiserver join ${line}`)).code, 0, 'it is still good');
-  });
-
-  it('writes all of the folder or nothing, and over nothing', async () => {
-    const line = await token();
-    const full = await world.run('a', `apiserver join ${line}`);
-    assert.match(full.stderr, /pki has keys already\nhint: /);
-    const joined = await world.run('second', `apiserver join ${line}`);
-    assert.match(joined.stdout, /^wrote the keys of the fleet into .*second\/pki\nstart the server/);
-    const folder = world.path('second', 'pki');
-    assert.equal(statSync(folder).mode & 0o777, 0o700);
-    for (const name of ['ca.crt', 'ca.key', 'sealing.key', 'service-account.key', 'operator-token.sha256'])
-      assert.equal(statSync(join(folder, name)).mode & 0o777, 0o600, name);
-    const pki = await openPki(folder, ['localhost'], systemClock, systemIds);
-    assert.deepEqual(pki.sealingKeys(), server.pki.sealingKeys());
-    const used = await world.run('third', `apiserver join ${line}`);
-    assert.match(used.stderr, /^error: the join token is not good: it was used at 20/);
-    assert.throws(() => statSync(world.path('third', 'pki')), { code: 'ENOENT' });
-    assert.ok(![...server.logged, used.stderr, joined.stdout].join('\n').includes(line.split('.')[1] ?? ''));
-  });
-
-  it('brings a folder up to date, and only one of the same fleet', async () => {
-    assert.equal((await world.run('kept', `apiserver join ${await token()}`)).code, 0);
-    assert.equal((await world.run('a', 'pki rotate sealing-key --trust-only')).code, 0);
-    const again = await world.run('kept', `apiserver join ${await token()} --again`);
-    assert.match(again.stdout, /^wrote the keys of the fleet that changed into .*kept\/pki\n$/, again.stderr);
-    const pki = await openPki(world.path('kept', 'pki'), ['localhost'], systemClock, systemIds);
-    assert.deepEqual(pki.sealingKeys(), server.pki.sealingKeys());
-    assert.equal(pki.sealingKeys().length, 2);
-    assert.match(
-      (await world.run('empty', `apiserver join ${await token()} --again`)).stderr,
-      /has no keys yet\nhint: /,
-    );
-    await using _other = await world.serve('foreign');
-    const before = readFileSync(world.path('foreign', 'pki', 'ca.key'), 'utf8');
-    const foreign = await world.run('foreign', `apiserver join ${await token()} --again`);
-    assert.match(foreign.stderr, /are of another fleet, or of too long ago\nhint: /);
-    assert.equal(readFileSync(world.path('foreign', 'pki', 'ca.key'), 'utf8'), before);
-  });
-
-  it('says what is wrong with what it is given', async () => {
-    for (const [line, told] of [
-      ['apiserver join', /give the token that coppice apiserver token printed/],
-      ['apiserver join nonsense', /give the token that coppice apiserver token printed/],
-      [
-        `apiserver join ${await token()} --server http://127.0.0.1:1`,
-        /--server is "http:\/\/127\.0\.0\.1:1", which is not https/,
-      ],
-      [`apiserver join ${await token()} --server https://127.0.0.1:1`, /nothing listens at https:\/\/127\.0\.0\.1:1/],
-    ] as const) {
-      const { code, stderr } = await world.run('fourth', line);
-      assert.equal(code, 1, line);
-      assert.match(stderr, told);
-    }
   });
 });
