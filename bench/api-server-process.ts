@@ -17,7 +17,7 @@ import { systemIds as ids } from '../resources/ambient/system-ids.ts';
 const [folder = '', endpoint, root = ''] = process.argv.slice(2);
 await using store: Store = await (endpoint === undefined
   ? SqliteStore.open({ path: join(folder, 'state.db'), ids })
-  : (await import('../apiserver/store/etcd/store.ts')).openEtcdStore({ endpoints: [endpoint], root, clock, ids }));
+  : (await import('../apiserver/store/etcd/open-store.ts')).openEtcdStore({ endpoints: [endpoint], root, clock, ids }));
 const pki = await openPki(join(folder, 'pki'), ['127.0.0.1'], clock, ids);
 const { token, hash } = pki.operator(undefined);
 await using server = await startApiServer({

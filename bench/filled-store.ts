@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { OPERATOR } from '../apiserver/auth/identity.ts';
 import { ApiClient } from '../apiserver/client/client.ts';
 import { startApiServer } from '../apiserver/server.ts';
-import { openEtcdStore } from '../apiserver/store/etcd/store.ts';
+import { openEtcdStore } from '../apiserver/store/etcd/open-store.ts';
 import { SqliteStore } from '../apiserver/store/sqlite/store.ts';
 import type { Store } from '../apiserver/store/store.ts';
 import { silentLogger } from '../resources/ambient/log.ts';

@@ -1,8 +1,7 @@
-import { type Clock, rfc3339 } from '../../resources/ambient/clock.ts';
+import { type Clock, microTime, rfc3339 } from '../../resources/ambient/clock.ts';
 import type { Logger } from '../../resources/ambient/log.ts';
-import type { CoordinationLease } from '../../resources/kinds/coordination-lease.ts';
+import { CoordinationLease } from '../../resources/kinds/coordination-lease.ts';
 import { ApiError } from '../../resources/meta/api-error.ts';
-import type { ResourceRef } from '../../resources/meta/define-kind.ts';
 import {
   KEY_REPORT_ANNOTATION,
   KEY_REPORT_LABEL,
@@ -118,14 +117,6 @@ function fingerprintsIn(folder: string): Fingerprints {
   );
 }
 
-const LEASES: ResourceRef = {
-  group: 'coordination.k8s.io',
-  version: 'v1',
-  plural: 'leases',
-  kind: 'Lease',
-  namespaced: true,
-};
-
 /** Writes a server's report when it changes, and once a minute. */
 class Reporter {
   readonly #deps: KeepKeysDeps;
@@ -171,8 +162,8 @@ class Reporter {
 
   async #write(holder: string | null, text: string, signal: AbortSignal | undefined): Promise<void> {
     const { transport, serverName, clock } = this.#deps;
-    const leases = new ApiClient(transport).resource<CoordinationLease>(LEASES, KEY_REPORT_NAMESPACE);
-    const renewTime = rfc3339(clock.now()).replace('Z', '.000000Z');
+    const leases = new ApiClient(transport).resource<CoordinationLease>(CoordinationLease, KEY_REPORT_NAMESPACE);
+    const renewTime = microTime(clock.now());
     const spec = { holderIdentity: holder, leaseDurationSeconds: REPORT_LIFE_S, renewTime };
     const metadata = { labels: { [KEY_REPORT_LABEL]: '' }, annotations: { [KEY_REPORT_ANNOTATION]: text } };
     const name = keyReportName(serverName);

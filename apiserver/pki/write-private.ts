@@ -1,5 +1,6 @@
 import { closeSync, fsyncSync, openSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { syncPath } from '../store/sync-path.ts';
 
 /** Writes a file that only its owner may read, whole or not at all. When it returns, a power loss leaves what was written. */
 export function writePrivate(path: string, content: string | Uint8Array): void {
@@ -12,15 +13,5 @@ export function writePrivate(path: string, content: string | Uint8Array): void {
     closeSync(file);
   }
   renameSync(draft, path);
-  syncFolder(dirname(path));
-}
-
-/** A rename lasts once its folder is on disk. */
-function syncFolder(path: string): void {
-  const folder = openSync(path, 'r');
-  try {
-    fsyncSync(folder);
-  } finally {
-    closeSync(folder);
-  }
+  syncPath(dirname(path));
 }

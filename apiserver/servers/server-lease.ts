@@ -1,8 +1,7 @@
-import { type Clock, rfc3339 } from '../../resources/ambient/clock.ts';
+import { type Clock, microTime } from '../../resources/ambient/clock.ts';
 import type { Logger } from '../../resources/ambient/log.ts';
-import type { CoordinationLease } from '../../resources/kinds/coordination-lease.ts';
+import { CoordinationLease } from '../../resources/kinds/coordination-lease.ts';
 import { ApiError } from '../../resources/meta/api-error.ts';
-import type { ResourceRef } from '../../resources/meta/define-kind.ts';
 import { HOST_LEASE_NAMESPACE } from '../../resources/streams/control-messages.ts';
 import {
   ADDRESS_ANNOTATION,
@@ -17,14 +16,6 @@ import type { Transport } from '../client/transport.ts';
 import { unless } from '../client/unless.ts';
 import { NameTakenError } from './name-taken-error.ts';
 import type { ServerDirectory } from './server-directory.ts';
-
-export const COORDINATION_LEASES: ResourceRef = {
-  group: 'coordination.k8s.io',
-  version: 'v1',
-  plural: 'leases',
-  kind: 'Lease',
-  namespaced: true,
-};
 
 /** What a server tells of itself. */
 export interface ServerAnnouncement {
@@ -52,7 +43,7 @@ export const FORGET_MS = 10 * SERVER_LEASE_SECONDS * 1000;
  * waits for one period: throws `NameTakenError` when that one renews, and takes over when it does not. Disposing it removes the Lease.
  */
 export async function keepServerLease(deps: ServerLeaseDeps, signal: AbortSignal): Promise<AsyncDisposable> {
-  const leases = new ApiClient(deps.transport).resource<CoordinationLease>(COORDINATION_LEASES, HOST_LEASE_NAMESPACE);
+  const leases = new ApiClient(deps.transport).resource<CoordinationLease>(CoordinationLease, HOST_LEASE_NAMESPACE);
   await claim(deps, leases, signal);
   const ending = new AbortController();
   const renewing = keepRenewing(deps, leases, AbortSignal.any([signal, ending.signal]));
@@ -103,7 +94,7 @@ async function write(
   const spec = {
     holderIdentity: holderOf(deps),
     leaseDurationSeconds: SERVER_LEASE_SECONDS,
-    renewTime: renewTime(deps.clock),
+    renewTime: microTime(deps.clock.now()),
   };
   try {
     if (found === undefined) {
@@ -192,5 +183,3 @@ async function remove(
 }
 
 const holderOf = ({ name, uid }: ServerAnnouncement) => `${name}_${uid}`;
-
-const renewTime = (clock: Clock) => rfc3339(clock.now()).replace('Z', '.000000Z');

@@ -1,7 +1,6 @@
-import type { Clock } from '../../resources/ambient/clock.ts';
-import { rfc3339 } from '../../resources/ambient/clock.ts';
+import { type Clock, microTime } from '../../resources/ambient/clock.ts';
 import type { Logger } from '../../resources/ambient/log.ts';
-import type { CoordinationLease } from '../../resources/kinds/coordination-lease.ts';
+import { CoordinationLease } from '../../resources/kinds/coordination-lease.ts';
 import {
   HOST_LEASE_NAMESPACE,
   HOST_LEASE_RENEWAL_MS,
@@ -10,7 +9,6 @@ import {
 import { ApiClient } from '../client/client.ts';
 import type { Transport } from '../client/transport.ts';
 import { unless } from '../client/unless.ts';
-import { COORDINATION_LEASES } from '../servers/server-lease.ts';
 import type { ControlHub } from './control-hub.ts';
 import type { HostHolders } from './host-holders.ts';
 
@@ -116,9 +114,9 @@ async function letGo(deps: PresenceDeps, host: string, signal: AbortSignal): Pro
 }
 
 const leasesOf = ({ transport }: PresenceDeps) =>
-  new ApiClient(transport).resource<CoordinationLease>(COORDINATION_LEASES, HOST_LEASE_NAMESPACE);
+  new ApiClient(transport).resource<CoordinationLease>(CoordinationLease, HOST_LEASE_NAMESPACE);
 
 const renewal = ({ clock }: PresenceDeps) => ({
   leaseDurationSeconds: HOST_LEASE_RENEWAL_MS / 1000,
-  renewTime: rfc3339(clock.now()).replace('Z', '.000000Z'),
+  renewTime: microTime(clock.now()),
 });

@@ -2,11 +2,12 @@ import type { Clock } from '../../resources/ambient/clock.ts';
 import type { Ids } from '../../resources/ambient/ids.ts';
 import type { Logger } from '../../resources/ambient/log.ts';
 import { HOSTS } from '../../resources/guards/refs.ts';
+import { CoordinationLease } from '../../resources/kinds/coordination-lease.ts';
 import { resourceId } from '../../resources/meta/resource-id.ts';
 import type { WatchCache } from '../cache/watch-cache.ts';
 import type { Transport } from '../client/transport.ts';
 import { ServerDirectory } from '../servers/server-directory.ts';
-import { COORDINATION_LEASES, keepServerLease, type ServerAnnouncement } from '../servers/server-lease.ts';
+import { keepServerLease, type ServerAnnouncement } from '../servers/server-lease.ts';
 import { ControlHub } from './control-hub.ts';
 import { HostHolders } from './host-holders.ts';
 import { keepPresence } from './presence.ts';
@@ -88,6 +89,6 @@ export class ServerStreams implements AsyncDisposable {
   }
 
   #leases() {
-    return this.#deps.cache.resource(resourceId(COORDINATION_LEASES));
+    return this.#deps.cache.resource(resourceId(CoordinationLease));
   }
 }

@@ -1,7 +1,8 @@
 import { mkdirSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import { type OperatorCredential, tokenIn } from '../../apiserver/pki/admin-kubeconfig.ts';
+import { tokenIn } from '../../apiserver/pki/admin-kubeconfig.ts';
+import type { ClientCredential } from '../../apiserver/pki/kubeconfig-file.ts';
 import { openPki, type Pki } from '../../apiserver/pki/pki-files.ts';
 import type { Clock } from '../../resources/ambient/clock.ts';
 import type { Ids } from '../../resources/ambient/ids.ts';
@@ -18,7 +19,7 @@ export interface ServerPki {
   readonly serviceAccountKey: string;
   readonly sealingKeys: readonly string[];
   /** For the kubeconfig of the home: the operator's token, or where only another home has it, a certificate that says the same for ninety days. */
-  operatorCredential(): Promise<OperatorCredential>;
+  operatorCredential(): Promise<ClientCredential>;
 }
 
 /** Opens the home's folder of keys, or the one that is shared; what is missing is made by one server at a time. The server's own leaf stays in its home. */

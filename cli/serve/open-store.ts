@@ -20,7 +20,7 @@ export async function openStore(options: StoreOptions, { path, clock, ids, log }
     const { SqliteStore } = await import('../../apiserver/store/sqlite/store.ts');
     return SqliteStore.open({ path, ids });
   }
-  const { openEtcdStore } = await import('../../apiserver/store/etcd/store.ts');
+  const { openEtcdStore } = await import('../../apiserver/store/etcd/open-store.ts');
   const { kind: _kind, ...etcd } = options;
   return openEtcdStore({ ...etcd, clock, ids, log });
 }

@@ -1,6 +1,5 @@
 import { systemClock } from '../../resources/ambient/system-clock.ts';
 import { systemIds } from '../../resources/ambient/system-ids.ts';
-import { Failure } from '../failure.ts';
 import { type Io, printLine } from '../io.ts';
 import { quoted } from '../render/shell-word.ts';
 import { Steps } from '../up/steps.ts';
@@ -11,18 +10,13 @@ import { openLog } from './open-log.ts';
 import type { ServerOptions } from './server-options.ts';
 import { startServer } from './start-server.ts';
 import { stateOf } from './state-of.ts';
+import { unlessInterrupted } from './unless-interrupted.ts';
 import { untilAborted } from './until-aborted.ts';
-import { EXIT_STORE_LOST, whileStoreLives } from './while-store-lives.ts';
+import { whileStoreLives } from './while-store-lives.ts';
 
 /** Serves the API until the signal aborts. Throws a `Failure` when it cannot start, and one with exit code 70 when the store is lost. */
 export async function runApiserver(options: ServerOptions, io: Io, signal: AbortSignal): Promise<void> {
-  try {
-    await serve(options, io, signal);
-  } catch (error) {
-    // Ctrl-C while something was still starting: what was started has been stopped on the way out.
-    const lost = error instanceof Failure && error.exitCode === EXIT_STORE_LOST;
-    if (lost || !signal.aborted) throw error;
-  }
+  await unlessInterrupted(serve(options, io, signal), signal);
   printLine(io, '\nstopped');
 }
 

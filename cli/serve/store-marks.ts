@@ -1,5 +1,7 @@
-import { closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs';
+import { readFileSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { writePrivate } from '../../apiserver/pki/write-private.ts';
+import { syncPath } from '../../apiserver/store/sync-path.ts';
 import { isObject } from '../../resources/meta/object.ts';
 import { Failure } from '../failure.ts';
 
@@ -38,7 +40,7 @@ export function movedMark(path: string): MovedMark | undefined {
 }
 
 export function markMoved(path: string, mark: MovedMark): void {
-  write(path + MOVED, `${JSON.stringify(mark)}\n`);
+  writePrivate(path + MOVED, `${JSON.stringify(mark)}\n`);
 }
 
 export function unmarkMoved(path: string): void {
@@ -50,7 +52,7 @@ export function isRestoring(path: string): boolean {
 }
 
 export function markRestoring(path: string, from: string): void {
-  write(path + RESTORING, `${JSON.stringify({ from })}\n`);
+  writePrivate(path + RESTORING, `${JSON.stringify({ from })}\n`);
 }
 
 export function unmarkRestoring(path: string): void {
@@ -60,32 +62,9 @@ export function unmarkRestoring(path: string): void {
 /** A mark that cannot be read is one all the same. */
 const UNREADABLE: MovedMark = { to: 'an unknown place', at: 'an unknown day', uid: '' };
 
-/** On the disk when this returns. */
-function write(path: string, text: string): void {
-  const draft = `${path}.tmp`;
-  const file = openSync(draft, 'w', 0o600);
-  try {
-    writeSync(file, text);
-    fsyncSync(file);
-  } finally {
-    closeSync(file);
-  }
-  renameSync(draft, path);
-  syncFolder(dirname(path));
-}
-
 function remove(path: string): void {
   rmSync(path, { force: true });
-  syncFolder(dirname(path));
-}
-
-function syncFolder(path: string): void {
-  const folder = openSync(path, 'r');
-  try {
-    fsyncSync(folder);
-  } finally {
-    closeSync(folder);
-  }
+  syncPath(dirname(path));
 }
 
 function contentOf(path: string): string | undefined {

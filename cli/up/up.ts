@@ -7,7 +7,6 @@ import type { Logger } from '../../resources/ambient/log.ts';
 import { systemClock } from '../../resources/ambient/system-clock.ts';
 import { systemIds } from '../../resources/ambient/system-ids.ts';
 import { Policy } from '../../resources/kinds/policy.ts';
-import { Failure } from '../failure.ts';
 import { type Io, printLine } from '../io.ts';
 import { quoted } from '../render/shell-word.ts';
 import { type Fleet, type FleetWish, LOCAL_GROUP, openFleet } from '../serve/drivers.ts';
@@ -20,8 +19,9 @@ import { openLog } from '../serve/open-log.ts';
 import { ALONE } from '../serve/server-options.ts';
 import { type StartedServer, startServer } from '../serve/start-server.ts';
 import { stateOf } from '../serve/state-of.ts';
+import { unlessInterrupted } from '../serve/unless-interrupted.ts';
 import { untilAborted } from '../serve/until-aborted.ts';
-import { EXIT_STORE_LOST, whileStoreLives } from '../serve/while-store-lives.ts';
+import { whileStoreLives } from '../serve/while-store-lives.ts';
 import { tellLeftBehind } from './left-behind.ts';
 import type { RunUp, UpOptions } from './options.ts';
 import { applyQuickstart, awaitQuickstart, QUICKSTART_VM, type QuickstartDeps } from './quickstart.ts';
@@ -35,13 +35,7 @@ const LOCAL_SHARE = '1/32';
 const DEFAULT_SIM_HOSTS = 3;
 
 export const runUp: RunUp = async (options, io, signal) => {
-  try {
-    await serve(options, io, signal);
-  } catch (error) {
-    // Ctrl-C while something was still starting: what was started has been stopped on the way out.
-    const lost = error instanceof Failure && error.exitCode === EXIT_STORE_LOST;
-    if (lost || !signal.aborted) throw error;
-  }
+  await unlessInterrupted(serve(options, io, signal), signal);
   printLine(io, '\nstopped; guests keep running');
 };
 

@@ -18,3 +18,8 @@ export function rfc3339(ms: number): string {
   if (second !== latest.second) latest = { second, text: `${new Date(second * 1000).toISOString().slice(0, 19)}Z` };
   return latest.text;
 }
+
+/** An instant as Leases have it. `count` fills the microseconds, which clocks do not tell, so that no renewal reads as the one before it. */
+export function microTime(ms: number, count = 0): string {
+  return new Date(ms).toISOString().replace('Z', `${String(count % 1000).padStart(3, '0')}Z`);
+}

@@ -19,13 +19,15 @@ import { checkTxn } from '../txn-check.ts';
 import type { Source } from './batches.ts';
 import { EtcdCallError } from './call-error.ts';
 import { compactionSteps } from './compaction-steps.ts';
-import { type ConnectionOptions, EtcdConnection } from './connection.ts';
+import type { ConnectionOptions } from './connection.ts';
 import { readHistory } from './history.ts';
-import { findCompacted, type Identity, openIdentity } from './identity.ts';
+import type { Identity } from './identity.ts';
 import { KeyOrder } from './key-order.ts';
-import { entryOf, Layout } from './layout.ts';
+import { entryOf } from './layout.ts';
 import { readRange } from './read-range.ts';
 import { RootWatch } from './root-watch.ts';
+import { type RunningRange, RunningRanges } from './running-ranges.ts';
+import { SharedQuestion } from './shared-question.ts';
 import { readError, writeError } from './store-error.ts';
 import { txnRequest, txnResult } from './txn.ts';
 
@@ -40,36 +42,10 @@ export interface EtcdStoreOptions extends ConnectionOptions {
   readonly log?: Logger;
 }
 
-export const DEFAULT_ROOT = 'coppice';
 const DEFAULT_WATCH_BUFFER_BYTES = 8 * 1024 * 1024;
-/** How long a question waits for the one before it. */
-const QUESTION_PATIENCE_MS = 20;
 /** As it is in what a member says is wrong. */
 const NO_SPACE_ALARM = 'alarm:NOSPACE';
 const DEFAULT_QUOTA_BYTES = 2 * 1024 ** 3;
-
-/** Opens the store in etcd, and makes it where there is none yet. StoreError `Unavailable` when etcd does not answer within ten seconds, `Unreadable` when what is there is newer or not ours. */
-export async function openEtcdStore(options: EtcdStoreOptions): Promise<EtcdStore> {
-  return openEtcdStoreAs(options, (connection, layout) => openIdentity(connection, layout, options.ids));
-}
-
-/** Opens the store whose identity `identify` gives. */
-export async function openEtcdStoreAs(
-  options: EtcdStoreOptions,
-  identify: (connection: EtcdConnection, layout: Layout) => Promise<Identity>,
-): Promise<EtcdStore> {
-  const connection = new EtcdConnection(options);
-  try {
-    const layout = new Layout(options.root ?? DEFAULT_ROOT);
-    const identity = await identify(connection, layout);
-    const compacted = await findCompacted(connection, layout, identity);
-    return new EtcdStore({ connection, layout, ...identity }, compacted, options);
-  } catch (error) {
-    const failure = readError(error);
-    connection.close(new StoreError('Closed', 'the store could not be opened', { cause: failure }));
-    throw failure;
-  }
-}
 
 /**
  * The store in etcd (3.4.21, 3.5.5 or newer: before, a single member acknowledged writes that were not on its disk yet). Several processes may
@@ -106,10 +82,8 @@ export class EtcdStore implements Store {
   readonly #ending = new AbortController();
   readonly #running: Promise<void>;
   readonly #pending = new Set<Promise<unknown>>();
-  readonly #ranges = new Set<RunningRange>();
-  #asked: Promise<number> | undefined;
-  /** The question under way, or that was last. */
-  #asking: Promise<unknown> = Promise.resolve();
+  readonly #ranges = new RunningRanges();
+  readonly #latest: SharedQuestion<number>;
   readonly #floor: number;
   #compacted: number;
   #closed: StoreError | undefined;
@@ -124,6 +98,7 @@ export class EtcdStore implements Store {
     this.lost = promise;
     this.#source = opened;
     this.#clock = clock;
+    this.#latest = new SharedQuestion(clock, () => this.#askLatest());
     this.#compacted = compacted;
     this.#quotaBytes = options.quotaBytes ?? DEFAULT_QUOTA_BYTES;
     this.#root = new RootWatch({ ...opened, clock, log, watchBufferBytes }, opened.revision);
@@ -150,7 +125,7 @@ export class EtcdStore implements Store {
 
   async latest(signal?: AbortSignal): Promise<number> {
     this.#assertOpen();
-    return untilAborted(this.#shared(), signal);
+    return untilAborted(this.#latest.answer(), signal);
   }
 
   async get(key: string, signal?: AbortSignal): Promise<Entry | undefined> {
@@ -166,22 +141,19 @@ export class EtcdStore implements Store {
   async range(query: RangeQuery, signal?: AbortSignal): Promise<RangeResult> {
     this.#assertOpen();
     if (query.revision !== undefined) this.#assertKept(query.revision);
-    const done = Promise.withResolvers<void>();
-    const running: RunningRange = { revision: query.revision ?? this.revision(), done: done.promise };
-    this.#ranges.add(running);
+    const running: RunningRange = { revision: query.revision ?? this.revision() };
     const at = (revision: number) => {
       running.revision = revision;
     };
     try {
-      const result = await this.#reading(readRange(this.#source, query, at, signal));
-      await this.#reached(result.revision, signal);
-      return result;
+      return await this.#ranges.during(running, async () => {
+        const result = await this.#reading(readRange(this.#source, query, at, signal));
+        await this.#reached(result.revision, signal);
+        return result;
+      });
     } catch (error) {
       if (error instanceof StoreError && error.reason === 'Compacted') this.#raise(running.revision + 1);
       throw error;
-    } finally {
-      this.#ranges.delete(running);
-      done.resolve();
     }
   }
 
@@ -219,8 +191,7 @@ export class EtcdStore implements Store {
     if (revision > this.revision()) await this.#assertReached(revision, signal);
     const from = this.#compacted;
     this.#raise(revision);
-    const earlier = [...this.#ranges].filter((range) => range.revision < revision).map(({ done }) => done);
-    await untilAborted(Promise.all(earlier), signal);
+    await untilAborted(this.#ranges.before(revision), signal);
     for (const step of compactionSteps(Math.max(from, this.#floor), Math.max(revision, this.#floor))) {
       const request = { revision: this.#source.revisions.theirs(step), physical: true };
       const compacting = this.#source.connection.read((kv, options) => kv.compact(request, options), signal);
@@ -323,28 +294,7 @@ export class EtcdStore implements Store {
     }
   }
 
-  /**
-   * The question that begins next: one under way may be older than what its asker knows. It begins when that one ends, so that all who ask
-   * meanwhile share one, or soon, should that one take its time.
-   */
-  #shared(): Promise<number> {
-    this.#asked ??= this.#turn().then(() => {
-      this.#asked = undefined;
-      const answer = this.#ask();
-      this.#asking = answer.catch(() => {});
-      return answer;
-    });
-    return this.#asked;
-  }
-
-  async #turn(): Promise<void> {
-    const patience = Promise.withResolvers<void>();
-    const stop = this.#clock.after(QUESTION_PATIENCE_MS, patience.resolve);
-    await Promise.race([this.#asking, patience.promise]);
-    stop();
-  }
-
-  async #ask(): Promise<number> {
+  async #askLatest(): Promise<number> {
     const { connection, layout, revisions } = this.#source;
     const query = { key: layout.meta, count_only: true };
     const { header } = await this.#reading(connection.read((kv, options) => kv.range(query, options)));
@@ -372,11 +322,6 @@ export class EtcdStore implements Store {
       throw readError(error);
     }
   }
-}
-
-interface RunningRange {
-  revision: number;
-  readonly done: Promise<void>;
 }
 
 /** Somebody compacted further already. */

@@ -3,7 +3,8 @@ import { EtcdConnection } from './connection.ts';
 import { findOrMake, type Identity, identityOf, readIdentityRecord } from './identity.ts';
 import { encodeIdentity, type IdentityRecord } from './identity-record.ts';
 import { Layout } from './layout.ts';
-import { DEFAULT_ROOT, type EtcdStoreOptions, openEtcdStoreAs } from './store.ts';
+import { DEFAULT_ROOT, openEtcdStoreAs } from './open-store.ts';
+import type { EtcdStoreOptions } from './store.ts';
 import { readError } from './store-error.ts';
 
 /**

@@ -1,19 +1,9 @@
-import {
-  accessSync,
-  chmodSync,
-  closeSync,
-  constants,
-  fsyncSync,
-  linkSync,
-  openSync,
-  realpathSync,
-  rmSync,
-  statSync,
-} from 'node:fs';
+import { accessSync, chmodSync, constants, linkSync, realpathSync, rmSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
 import { type StoreBirth, StoreError } from '../store.ts';
+import { syncPath } from '../sync-path.ts';
 import { integer, text } from './columns.ts';
 import { damagedError, isCorrupt, openError } from './errors.ts';
 import { APPLICATION_ID, CREATE, CREATE_ORIGIN, SCHEMA } from './schema.ts';
@@ -79,9 +69,7 @@ function create(path: string, birth: StoreBirth): string {
     rmSync(`${draft}-wal`, { force: true });
     rmSync(`${draft}-shm`, { force: true });
   }
-  const descriptor = openSync(folder, 'r');
-  fsyncSync(descriptor);
-  closeSync(descriptor);
+  syncPath(folder);
   return realpathSync(path);
 }
 

@@ -1,7 +1,8 @@
-import { closeSync, fsyncSync, linkSync, openSync, rmSync, statSync } from 'node:fs';
+import { linkSync, rmSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Ids } from '../../../resources/ambient/ids.ts';
 import { type StoreBirth, StoreError, type UnfinishedStore } from '../store.ts';
+import { syncPath } from '../sync-path.ts';
 import { SqliteStore } from './store.ts';
 
 /**
@@ -23,11 +24,11 @@ export async function openUnfinishedSqlite(
       await store[Symbol.asyncDispose]();
       if ((statSync(`${draft}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0)
         throw new StoreError('UnknownOutcome', `${draft} could not be closed whole`);
-      sync(draft);
+      syncPath(draft);
       if (sqliteFilesAt(path)) throw there(path);
       linkSync(draft, path);
       rmSync(draft);
-      sync(dirname(path));
+      syncPath(dirname(path));
     },
     [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
   };
@@ -50,13 +51,4 @@ export function removeSqlite(path: string): void {
 
 function there(path: string): StoreError {
   return new StoreError('Unreadable', `there is a store at ${path} already`);
-}
-
-function sync(path: string): void {
-  const descriptor = openSync(path, 'r');
-  try {
-    fsyncSync(descriptor);
-  } finally {
-    closeSync(descriptor);
-  }
 }

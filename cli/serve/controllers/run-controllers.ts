@@ -15,6 +15,7 @@ import { ApiError } from '../../../resources/meta/api-error.ts';
 import { Failure } from '../../failure.ts';
 import { type Io, printLine, warn } from '../../io.ts';
 import { Steps } from '../../up/steps.ts';
+import { unlessInterrupted } from '../unless-interrupted.ts';
 import { untilAborted } from '../until-aborted.ts';
 import { readCredential } from './credential.ts';
 import { isHealthy, serveHealth } from './health-server.ts';
@@ -31,11 +32,7 @@ const POLL_MS = 200;
 
 /** Runs duties against servers elsewhere until the signal aborts. Throws a `Failure` when it cannot begin. */
 export async function runControllers(options: ControllersProcessOptions, io: Io, signal: AbortSignal): Promise<void> {
-  try {
-    await serve(options, io, signal);
-  } catch (error) {
-    if (!signal.aborted) throw error;
-  }
+  await unlessInterrupted(serve(options, io, signal), signal);
   printLine(io, '\nstopped; others may lead now');
 }
 

@@ -1,52 +1,24 @@
-import { X509Certificate } from 'node:crypto';
 import { request } from 'node:https';
-import { connect, type DetailedPeerCertificate } from 'node:tls';
 import { unreachable } from '../../../apiserver/client/https-transport.ts';
+import { shownCertificates } from '../../../apiserver/client/shown-certificates.ts';
 import { publicKeyHash } from '../../../apiserver/pki/join-material.ts';
+import { systemClock } from '../../../resources/ambient/system-clock.ts';
 import { isObject, valueAt } from '../../../resources/meta/object.ts';
 import { Failure } from '../../failure.ts';
 
 const CONNECT_MS = 10_000;
 const MAX_ANSWER_BYTES = 1 << 20;
-const MOST_CERTIFICATES = 5;
 
 /**
  * The certificate of the authority that a server is of, as PEM. Throws a `Failure` unless that is one whose public key has one of these hashes.
- * Nothing is told to the server.
  */
 export async function pinnedAuthority(url: URL, hashes: readonly string[], signal: AbortSignal): Promise<string> {
-  const shown = await shownCertificates(url, signal);
+  const shown = await shownCertificates(url.origin, systemClock, signal);
   const authority = shown.find((certificate) => certificate.ca && hashes.includes(publicKeyHash(certificate)));
   if (authority !== undefined) return authority.toString();
   throw new Failure(`the server at ${url.origin} is not of the fleet that the token is of`, {
     hint: 'name one that is with --server; the token was not shown to this one',
   });
-}
-
-function shownCertificates(url: URL, signal: AbortSignal): Promise<readonly X509Certificate[]> {
-  const { promise, resolve, reject } = Promise.withResolvers<readonly X509Certificate[]>();
-  // It is judged by the certificates that it shows.
-  const socket = connect({ ...endOf(url), rejectUnauthorized: false, timeout: CONNECT_MS });
-  const end = () => socket.destroy();
-  signal.addEventListener('abort', end, { once: true });
-  socket.once('secureConnect', () => {
-    resolve(chainOf(socket.getPeerCertificate(true)));
-    socket.destroy();
-  });
-  socket.once('timeout', () => socket.destroy(Object.assign(new Error('no answer'), { code: 'ETIMEDOUT' })));
-  socket.once('error', (error) => reject(unreachable(url.origin, error)));
-  socket.once('close', () => reject(signal.aborted ? signal.reason : unreachable(url.origin, new Error('it closed'))));
-  return promise.finally(() => signal.removeEventListener('abort', end));
-}
-
-function chainOf(leaf: DetailedPeerCertificate | undefined): readonly X509Certificate[] {
-  const chain: X509Certificate[] = [];
-  let next = leaf;
-  while (next?.raw !== undefined && chain.length < MOST_CERTIFICATES) {
-    chain.push(new X509Certificate(next.raw));
-    next = next.issuerCertificate === next ? undefined : next.issuerCertificate;
-  }
-  return chain;
 }
 
 /** The files that a server gives for a token. Throws a `Failure` with what the server says. */
@@ -105,8 +77,4 @@ function post(
   });
   outgoing.end(body);
   return promise;
-}
-
-function endOf(url: URL) {
-  return { host: url.hostname.replace(/^\[|\]$/g, ''), port: Number(url.port || 443) };
 }

@@ -8,6 +8,7 @@ import { type Fleet, openFleet } from '../drivers.ts';
 import { openHome } from '../home.ts';
 import { lockHome } from '../lock-home.ts';
 import { openLog } from '../open-log.ts';
+import { unlessInterrupted } from '../unless-interrupted.ts';
 import { untilAborted } from '../until-aborted.ts';
 import { type KnownHost, openIdentities } from './identities.ts';
 import { readKept, writeKept } from './kept-nodelet.ts';
@@ -19,12 +20,7 @@ const random = Math.random;
 
 /** Runs the hosts of a home until the signal aborts. Throws a `Failure` when they cannot start; guests run on either way. */
 export async function runNodeletProcess(options: NodeletProcessOptions, io: Io, signal: AbortSignal): Promise<void> {
-  try {
-    await serve(options, io, signal);
-  } catch (error) {
-    // Ctrl-C while something was still starting: what was started has been stopped on the way out.
-    if (!signal.aborted) throw error;
-  }
+  await unlessInterrupted(serve(options, io, signal), signal);
   printLine(io, '\nstopped; guests keep running');
 }
 

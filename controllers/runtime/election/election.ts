@@ -1,7 +1,8 @@
 import type { ApiClient, ResourceClient } from '../../../apiserver/client/client.ts';
-import type { Clock } from '../../../resources/ambient/clock.ts';
+import { type Clock, microTime } from '../../../resources/ambient/clock.ts';
 import type { Ids } from '../../../resources/ambient/ids.ts';
 import type { Logger } from '../../../resources/ambient/log.ts';
+import { withDeadline } from '../../../resources/ambient/with-deadline.ts';
 import { CoordinationLease } from '../../../resources/kinds/coordination-lease.ts';
 import type { Term } from '../../../resources/meta/term-header.ts';
 import { Cache } from '../cache.ts';
@@ -15,11 +16,9 @@ import {
   dutyOf,
   ELECTION_NAMESPACE,
   ELECTION_SELECTOR,
-  microTime,
   newDutyLease,
 } from './lease-records.ts';
 import { ANSWER_MS, Membership } from './membership.ts';
-import { within } from './within.ts';
 
 /** The longest wait of a view that cannot be had: a handover must not wait for it. */
 const LONGEST_WAIT_MS = 1_000;
@@ -236,7 +235,7 @@ export class Election {
     const [target, version] = targetOf(act);
     this.#acted.set(target, { version, atMs: clock.monotonic() });
     try {
-      await within(clock, ANSWER_MS, signal, (ends) => this.#do(act, ends));
+      await withDeadline(clock, ANSWER_MS, signal, (ends) => this.#do(act, ends));
     } catch (error) {
       if (signal.aborted) return;
       // Somebody was quicker, or we looked at what is past: the view will show it.
@@ -268,12 +267,12 @@ export class Election {
     const me = this.#membership.standing;
     if (me === undefined) return;
     if (lease !== undefined) return this.#name(lease, me, signal);
-    await this.#leases.create(newDutyLease(duty, me, microTime(this.#options.clock.now(), 0)), {}, signal);
+    await this.#leases.create(newDutyLease(duty, me, microTime(this.#options.clock.now())), {}, signal);
   }
 
   /** Names the holder of a duty, at the version of its Lease that was seen. */
   async #name({ duty, version, transitions }: DutyRecord, holder: string, signal: AbortSignal): Promise<void> {
-    const taken = { acquireTime: microTime(this.#options.clock.now(), 0), leaseTransitions: transitions + 1 };
+    const taken = { acquireTime: microTime(this.#options.clock.now()), leaseTransitions: transitions + 1 };
     const spec = { holderIdentity: holder, ...(holder === '' ? {} : taken) };
     await this.#leases.patch(dutyLeaseName(duty), { metadata: { resourceVersion: version }, spec }, {}, signal);
   }
@@ -281,7 +280,7 @@ export class Election {
   /** As `#name` nobody, but also when the view was behind. */
   async #give(lease: DutyRecord, signal: AbortSignal): Promise<void> {
     const { clock } = this.#options;
-    await within(clock, ANSWER_MS, signal, async (ends) => {
+    await withDeadline(clock, ANSWER_MS, signal, async (ends) => {
       try {
         await this.#name(lease, '', ends);
       } catch (error) {

@@ -91,8 +91,3 @@ export function newDutyLease(duty: string, holder: string, acquireTime: string):
 }
 
 const TYPE = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease' };
-
-/** An instant as Leases have it. `count` fills the microseconds, which clocks do not tell, so that no renewal reads as the one before it. */
-export function microTime(ms: number, count: number): string {
-  return new Date(ms).toISOString().replace('Z', `${String(count % 1000).padStart(3, '0')}Z`);
-}

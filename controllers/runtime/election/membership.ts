@@ -1,11 +1,11 @@
 import type { ResourceClient } from '../../../apiserver/client/client.ts';
-import type { Clock } from '../../../resources/ambient/clock.ts';
+import { type Clock, microTime } from '../../../resources/ambient/clock.ts';
 import type { Ids } from '../../../resources/ambient/ids.ts';
 import type { Logger } from '../../../resources/ambient/log.ts';
+import { withDeadline } from '../../../resources/ambient/with-deadline.ts';
 import type { CoordinationLease } from '../../../resources/kinds/coordination-lease.ts';
 import { hasReason, orGone } from '../write.ts';
-import { LONE_MEMBER, MEMBER_DURATION_S, memberName, microTime, newMemberLease } from './lease-records.ts';
-import { within } from './within.ts';
+import { LONE_MEMBER, MEMBER_DURATION_S, memberName, newMemberLease } from './lease-records.ts';
 
 const RENEW_MS = 1_300;
 /** How long after a renewal was sent its member may lead: a quarter less than others wait after they saw it. */
@@ -75,7 +75,7 @@ export class Membership {
       const sentAt = { monotonicMs: clock.monotonic(), wallMs: clock.now() };
       let waitMs = RENEW_MS;
       try {
-        await within(clock, ANSWER_MS, signal, (ends) =>
+        await withDeadline(clock, ANSWER_MS, signal, (ends) =>
           this.#name === undefined ? this.#join(ends) : this.#renew(ends),
         );
         if (this.#name === undefined) waitMs = 0;
@@ -120,7 +120,7 @@ export class Membership {
     const name = this.#name;
     if (name === undefined || lone) return;
     this.lost(name);
-    await within(clock, ANSWER_MS, signal, (ends) => orGone(leases.delete(name, {}, ends)));
+    await withDeadline(clock, ANSWER_MS, signal, (ends) => orGone(leases.delete(name, {}, ends)));
   }
 
   #untilLost(signal: AbortSignal): Promise<void> {

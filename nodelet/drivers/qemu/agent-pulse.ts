@@ -1,7 +1,7 @@
 import type { Clock } from '../../../resources/ambient/clock.ts';
+import { withDeadline } from '../../../resources/ambient/with-deadline.ts';
 import type { AgentConnection } from '../../agent/agent-connection.ts';
 import { orAborted } from '../or-aborted.ts';
-import { withDeadline } from '../with-deadline.ts';
 
 export interface AgentPulseOptions {
   readonly clock: Clock;

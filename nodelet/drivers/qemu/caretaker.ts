@@ -1,7 +1,7 @@
 import { stat, statfs, truncate } from 'node:fs/promises';
 import type { Clock } from '../../../resources/ambient/clock.ts';
 import type { Logger } from '../../../resources/ambient/log.ts';
-import { withDeadline } from '../with-deadline.ts';
+import { withDeadline } from '../../../resources/ambient/with-deadline.ts';
 import { rotateConsole } from './console-log.ts';
 import type { QemuGuest } from './qemu-guest.ts';
 

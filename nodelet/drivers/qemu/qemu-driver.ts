@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { Clock } from '../../../resources/ambient/clock.ts';
 import type { Ids } from '../../../resources/ambient/ids.ts';
 import type { Logger } from '../../../resources/ambient/log.ts';
+import { withDeadline } from '../../../resources/ambient/with-deadline.ts';
 import { connectAgent } from '../../agent/agent-connection.ts';
 import { ChangeFeed } from '../change-feed.ts';
 import {
@@ -19,7 +20,6 @@ import {
 } from '../driver.ts';
 import { orAborted } from '../or-aborted.ts';
 import { Semaphore } from '../semaphore.ts';
-import { withDeadline } from '../with-deadline.ts';
 import { guestArgv } from './argv.ts';
 import { takeCare } from './caretaker.ts';
 import { readConsole } from './console-log.ts';

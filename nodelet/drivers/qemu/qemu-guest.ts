@@ -1,9 +1,9 @@
 import { rename, rm } from 'node:fs/promises';
 import type { Clock } from '../../../resources/ambient/clock.ts';
 import type { Logger } from '../../../resources/ambient/log.ts';
+import { withDeadline } from '../../../resources/ambient/with-deadline.ts';
 import { DriverError, type GuestPower, type ObservedGuest } from '../driver.ts';
 import { orAborted } from '../or-aborted.ts';
-import { withDeadline } from '../with-deadline.ts';
 import { type GuestFiles, makeSocketDir, type SocketRoot } from './guest-files.ts';
 import { type GuestRecord, type GuestState, writeRecord, writeState } from './guest-record.ts';
 import type { HostProcesses } from './host-processes.ts';

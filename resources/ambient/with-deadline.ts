@@ -1,4 +1,4 @@
-import type { Clock } from '../../resources/ambient/clock.ts';
+import type { Clock } from './clock.ts';
 
 /** Does the work under a signal that aborts with `signal`, or after `ms` milliseconds. */
 export async function withDeadline<T>(
