@@ -23,7 +23,7 @@ export class EtcdWorld implements ChaosWorld {
     this.#held = held;
     this.servers = places.map(({ server }) => server.send);
     this.faults = [
-      ...places.flatMap(({ server, relays }, i) => faultsOfServer(server, relays, `server ${i}`)),
+      ...places.flatMap(({ server, relays }, i) => faultsOfServer(server, relays, `server ${i}`, cluster)),
       ...cluster.members.flatMap((member, i) =>
         faultsOfMember(
           member,
@@ -66,7 +66,12 @@ interface Place {
   readonly relays: readonly CutProxy[];
 }
 
-function faultsOfServer(server: ServerProcess, relays: readonly CutProxy[], target: string): readonly Fault[] {
+function faultsOfServer(
+  server: ServerProcess,
+  relays: readonly CutProxy[],
+  target: string,
+  cluster: EtcdCluster,
+): readonly Fault[] {
   const through = (name: string, change: (relay: CutProxy) => void): Fault => ({
     name,
     target,
@@ -77,26 +82,27 @@ function faultsOfServer(server: ServerProcess, relays: readonly CutProxy[], targ
       };
     },
   });
-  return [
-    ...processFaults(server, target),
-    through('cut off from etcd', (relay) => relay.refuse()),
-    through('not answered by etcd', (relay) => relay.holdAnswers()),
-  ];
-}
-
-/** What can be done to any process that serves. */
-export function processFaults(server: ServerProcess, target: string): readonly Fault[] {
   const kill = async () => {
     await server.kill();
-    return async () => server.startAgain();
+    return async () => void server.startAgain();
   };
   const pause = async () => {
     server.pause();
     return async () => server.resume();
   };
+  const forgotten = async () => {
+    for (const relay of relays) relay.refuse();
+    return async () => {
+      await compact(cluster, 1);
+      for (const relay of relays) relay.cut();
+    };
+  };
   return [
     { name: 'kill', target, begin: kill },
     { name: 'pause', target, begin: pause },
+    { name: 'cut off past a compaction', target, begin: forgotten },
+    through('cut off from etcd', (relay) => relay.refuse()),
+    through('not answered by etcd', (relay) => relay.holdAnswers()),
   ];
 }
 
@@ -142,9 +148,12 @@ function leaderFault(cluster: EtcdCluster): Fault {
 
 function compaction(cluster: EtcdCluster): Fault {
   const begin = async (random: Random) => {
-    const share = random.oneIn(2) ? 1 : random.below(100) / 100;
-    for (const member of cluster.members) if (await member.compact(share)) break;
+    await compact(cluster, random.oneIn(2) ? 1 : random.below(100) / 100);
     return async () => {};
   };
   return { name: 'compact', target: 'history', begin };
+}
+
+async function compact(cluster: EtcdCluster, share: number): Promise<void> {
+  for (const member of cluster.members) if (await member.compact(share)) return;
 }

@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Transport } from '../../apiserver/client/transport.ts';
 import type { ChaosWorld, Fault } from './chaos-world.ts';
-import { processFaults } from './etcd-world.ts';
 import { ServerProcess } from './server-process.ts';
 
 /** A whole control plane in one process, its state in a file. */
@@ -15,7 +14,7 @@ export class LoneWorld implements ChaosWorld {
   private constructor(held: AsyncDisposableStack, server: ServerProcess) {
     this.#held = held;
     this.servers = [server.send];
-    this.faults = processFaults(server, 'server 0');
+    this.faults = faultsOf(server);
   }
 
   /** Resolves when it serves. */
@@ -32,4 +31,21 @@ export class LoneWorld implements ChaosWorld {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#held[Symbol.asyncDispose]();
   }
+}
+
+/** A kill is over when the process serves again: killed while it starts it would never do anything. */
+function faultsOf(server: ServerProcess): readonly Fault[] {
+  const target = 'server 0';
+  const kill = async () => {
+    await server.kill();
+    return () => server.startAgain();
+  };
+  const pause = async () => {
+    server.pause();
+    return async () => server.resume();
+  };
+  return [
+    { name: 'kill', target, begin: kill },
+    { name: 'pause', target, begin: pause },
+  ];
 }

@@ -12,7 +12,7 @@ export function reportLines({
   outcomes,
   faults,
   elapsedMs,
-  longestSilenceMs,
+  longestSilence,
   relists,
   violations,
 }: ChaosReport): readonly string[] {
@@ -23,7 +23,7 @@ export function reportLines({
     `${seconds.toFixed(1)} s, ${((ok + refused + unknown) / seconds).toFixed(0)} operations a second`,
     `${ok} ok, ${refused} refused, ${unknown} of unknown outcome; ${relists} watches listed again`,
     `faults: ${happened || 'none'}`,
-    `longest time without any answer: ${(longestSilenceMs / 1000).toFixed(1)} s`,
+    `longest time without any answer: ${(longestSilence.ms / 1000).toFixed(1)} s, from ${(longestSilence.sinceMs / 1000).toFixed(1)} s on`,
     violations.length === 0 ? 'every promise was kept' : `${violations.length} VIOLATIONS`,
     ...violations.slice(0, SHOWN).map(({ rule, message }) => `  ${rule}: ${message}`),
     ...(violations.length > SHOWN ? [`  and ${violations.length - SHOWN} more`] : []),

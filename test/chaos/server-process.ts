@@ -38,8 +38,8 @@ export class ServerProcess implements AsyncDisposable {
     this.#running = { process, transport: new HttpsTransport(await this.#connection()) };
   }
 
-  /** Starts it without waiting, again and again until it serves or is killed: what it needs may be away too. */
-  startAgain(): void {
+  /** Starts it again and again until it serves, or is killed: what it needs may be away too. Resolves when it comes to either; nobody needs to wait for that. */
+  startAgain(): Promise<void> {
     const stop = new AbortController();
     const tries = async () => {
       while (!stop.signal.aborted) {
@@ -52,7 +52,9 @@ export class ServerProcess implements AsyncDisposable {
         }
       }
     };
-    this.#starting = { stop, ended: tries() };
+    const ended = tries();
+    this.#starting = { stop, ended };
+    return ended;
   }
 
   /** As a crash does. */
