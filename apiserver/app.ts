@@ -32,6 +32,8 @@ export interface AppDeps extends AdmitDeps {
   readonly version: ServerVersion;
   /** Why the server is not ready, or undefined when it is. */
   readonly ready: () => string | undefined;
+  /** What is to be said of a store that has not much room. */
+  readonly shortage: () => string | undefined;
   /** Answers streams that are plain HTTP, such as logs; by `group/plural/subresource`. */
   readonly streams?: Readonly<Record<string, VerbHandler>>;
   /** Answers kinds and subresources that are questions. */
@@ -49,7 +51,7 @@ const READ_MS = 60_000;
 
 /** The whole server but its sockets: a request in, a response out. */
 export function createApp(deps: AppDeps): App {
-  const documents = new Documents(deps.parts.registry, deps.version, deps.ready, deps.issuer);
+  const documents = new Documents(deps.parts.registry, deps.version, deps.ready, deps.shortage, deps.issuer);
   const limits = { operators: new RequestLimit(MOST_REQUESTS), others: new RequestLimit(MOST_REQUESTS) };
   return (request) => {
     const parsed = route(request);

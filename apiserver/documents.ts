@@ -31,13 +31,20 @@ export class Documents {
   readonly #checks: Readonly<Record<string, readonly HealthCheck[]>>;
   readonly #issuer: TokenIssuer;
 
-  /** `ready` answers why the server is not ready, or undefined when it is. */
-  constructor(registry: Registry, version: ServerVersion, ready: () => string | undefined, issuer: TokenIssuer) {
+  /** `ready` answers why the server is not ready, or undefined when it is; `shortage` what is to be said of its store’s room. */
+  constructor(
+    registry: Registry,
+    version: ServerVersion,
+    ready: () => string | undefined,
+    shortage: () => string | undefined,
+    issuer: TokenIssuer,
+  ) {
     this.#registry = registry;
     this.#version = version;
     this.#openAPI = new OpenAPIDocuments(registry);
     const ping: HealthCheck = { name: 'ping', failure: () => undefined };
-    this.#checks = { healthz: [ping], livez: [ping], readyz: [ping, { name: 'store', failure: ready }] };
+    const room: HealthCheck = { name: 'store-room', failure: () => undefined, warning: shortage };
+    this.#checks = { healthz: [ping], livez: [ping], readyz: [ping, { name: 'store', failure: ready }, room] };
     this.#issuer = issuer;
   }
 

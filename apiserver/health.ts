@@ -6,6 +6,8 @@ export interface HealthCheck {
   readonly name: string;
   /** Why it does not hold, or undefined when it does. */
   failure(): string | undefined;
+  /** What is worth a look though it holds; shown to who asks for every check. */
+  warning?(): string | undefined;
 }
 
 /**
@@ -39,7 +41,9 @@ const answerOf = (why: string | undefined): ServerResponse =>
 function lineOf(check: HealthCheck, excluded: boolean): string {
   if (excluded) return `[+]${check.name} excluded: ok`;
   const why = check.failure();
-  return why === undefined ? `[+]${check.name} ok` : `[-]${check.name} failed: ${why}`;
+  if (why !== undefined) return `[-]${check.name} failed: ${why}`;
+  const warning = check.warning?.();
+  return warning === undefined ? `[+]${check.name} ok` : `[!]${check.name} ok, but ${warning}`;
 }
 
 function unmatched(checks: readonly HealthCheck[], excluded: ReadonlySet<string>): readonly string[] {

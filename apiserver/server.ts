@@ -25,6 +25,7 @@ import { followDefinitions } from './crds/follow-definitions.ts';
 import { putOwnDefinitions } from './crds/own-definitions.ts';
 import { serverVersion } from './discovery/version.ts';
 import { EnrollmentTokens } from './enrollment/enrollment-tokens.ts';
+import { HostAuthorities } from './enrollment/host-authorities.ts';
 import { type HostAuthority, HostEnrollment } from './enrollment/host-enrollment.ts';
 import { keepForgetting } from './idempotency/forget-answers.ts';
 import { inProcessTransport } from './in-process-transport.ts';
@@ -38,6 +39,7 @@ import { FenceRefresh } from './registry/fence-refresh.ts';
 import { KeyQueue } from './registry/key-queue.ts';
 import { Registry } from './registry/registry.ts';
 import type { App } from './requests/server-request.ts';
+import { RoomWatch } from './room/room-watch.ts';
 import { MissingKeyError } from './sealing/missing-key-error.ts';
 import { Resealer } from './sealing/resealer.ts';
 import { sealedWith } from './sealing/sealed-with.ts';
@@ -52,6 +54,7 @@ import { createPeerDialer, type PeerTls } from './streams/relay.ts';
 import { StreamRouter } from './streams/stream-router.ts';
 import { createUpgrader } from './streams/upgrade.ts';
 import { logsHandler } from './streams/vm-streams.ts';
+import { UnreadBudget } from './verbs/unread-budget.ts';
 import type { ServerParts } from './verbs/verb-context.ts';
 
 export interface ApiServerOptions {
@@ -77,6 +80,8 @@ export interface ApiServerOptions {
   readonly audit?: AuditSink;
   /** How much history of a resource is kept for watches; by default 20,000 events and 32 MiB. */
   readonly ring?: RingLimits;
+  /** How many bytes of events are held for watches that have not read them, each event once; by default 64 MiB. */
+  readonly unreadBytes?: number;
   readonly platform: { readonly platform: string; readonly runtime: string };
 }
 
@@ -104,6 +109,8 @@ export interface Announcement extends Omit<ServerAnnouncement, 'name'> {
   readonly tls: () => Promise<PeerTls>;
 }
 
+/** For all watches together. What is kept of an event is about three times its bytes: parsed, encoded, and as the lines that were told. */
+const UNREAD_BYTES = 64 << 20;
 const AUDIT_NOBODY: AuditSink = () => {};
 
 /** Starts a server over a store: fills its cache, makes the namespaces and pages every fleet has, and is ready when this resolves. */
@@ -126,6 +133,7 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
     snapshots: new ListSnapshots(clock),
     refresh: new FenceRefresh(store, cache),
     races: new KeyQueue(),
+    unread: new UnreadBudget(options.unreadBytes ?? UNREAD_BYTES),
     ending: watching.signal,
     clock,
     ids,
@@ -145,7 +153,8 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
   const enrollment = new EnrollmentTokens({ store, clock, ids });
   const operatorTokens = new OperatorTokens([{ hash: operatorTokenHash }], clock);
   const bearerTokens = createBearerTokens({ operatorTokens, serviceAccounts, enrollment });
-  const hosts = new HostEnrollment(enrollment, options.hostAuthority);
+  const hostAuthorities = new HostAuthorities(store, cache);
+  const hosts = new HostEnrollment(enrollment, options.hostAuthority, hostAuthorities);
   const joining = new ServerJoining(new JoinTokens({ store, clock, ids }), options.joinMaterial);
   const admit = {
     authenticate: createAuthenticator(bearerTokens),
@@ -159,6 +168,7 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
     parts,
     version: serverVersion(options.platform),
     ready: () => lost,
+    shortage: () => room.warning,
     streams: { 'coppice.dev/vms/logs': logsHandler(router) },
     answerers: answerersOf(bearerTokens, serviceAccounts, hosts, joining),
     issuer: { name: ISSUER, keySet: () => serviceAccounts.keySet() },
@@ -179,10 +189,18 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
     expiries,
     sealer,
     resealer,
+    hostAuthorities,
     clock,
     ...(options.rereadKeys === undefined ? {} : { read: options.rereadKeys }),
   });
   sealer.onMissing(reread);
+  const room = new RoomWatch({
+    store,
+    transport: transportFor(controllerIdentity('store-room')),
+    serverName: options.name,
+    clock,
+    log,
+  });
   const following = (await cache.start(ending.signal)).following.catch((error: unknown) => {
     if (ending.signal.aborted) return;
     lost = error instanceof Error ? error.message : String(error);
@@ -225,6 +243,7 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
   };
   const forgetting = keepForgetting({ store, codec: cache.codec, clock, log }, ending.signal);
   const resealing = resealer.run(ending.signal);
+  const watchingRoom = room.run(ending.signal);
   return {
     app,
     upgrade: createUpgrader({ ...admit, parts, hub, dialer: router }),
@@ -258,7 +277,7 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
       stopDefining();
       await endStreams();
       ending.abort(new Error('the server is stopping'));
-      await Promise.allSettled([following, presence, compacting, forgetting, resealing]);
+      await Promise.allSettled([following, presence, compacting, watchingRoom, forgetting, resealing]);
     },
   };
 }

@@ -10,6 +10,10 @@ export const storeFlags = {
     description: 'what all keys in etcd begin with; coppice by default',
     helpValue: 'PREFIX',
   }),
+  'etcd-quota': Flags.string({
+    description: 'what etcd has as its --quota-backend-bytes, such as 8Gi; 2Gi by default',
+    helpValue: 'BYTES',
+  }),
   'etcd-ca': Flags.string({ description: 'PEM of the CA of etcd; makes it TLS', helpValue: 'FILE' }),
   'etcd-cert': Flags.string({ description: 'PEM of our certificate, where etcd asks for one', helpValue: 'FILE' }),
   'etcd-key': Flags.string({ description: 'PEM of the key of --etcd-cert', helpValue: 'FILE' }),

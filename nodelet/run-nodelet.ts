@@ -4,12 +4,12 @@ import { orAborted } from './drivers/or-aborted.ts';
 import { Nodelet, type NodeletOptions } from './nodelet.ts';
 import { keepControlConnection } from './streams/control-connection.ts';
 import { Dialback } from './streams/dialback.ts';
-import type { ServerAddress } from './streams/server-socket.ts';
+import type { ControlServers } from './streams/server-socket.ts';
 import { together } from './together.ts';
 
 export interface RunNodeletOptions extends Omit<NodeletOptions, 'platform' | 'reserveBytes'> {
   /** Where to keep the control socket; without it the host serves no streams, and nobody sees that it lives. */
-  readonly control?: ServerAddress;
+  readonly control?: ControlServers;
   /** What this machine is, when the driver does not tell. */
   readonly platform?: NodeletOptions['platform'];
   /** Memory kept from guests, in bytes; 2 GiB when absent. */
@@ -44,13 +44,20 @@ export function runNodelet(options: RunNodeletOptions, signal: AbortSignal): Run
 }
 
 async function serveStreams(nodelet: Nodelet, options: RunNodeletOptions, signal: AbortSignal): Promise<void> {
-  const { name: host, control: server, driver, clock, random } = options;
-  if (server === undefined) return;
+  const { name: host, control, driver, clock, random } = options;
+  if (control === undefined) return;
   await orAborted(nodelet.registered, signal);
   const log = options.log.child({ host });
-  const dialback = new Dialback({ host, server, driver, clock, log });
+  const dialback = new Dialback({ host, driver, clock, log });
   await keepControlConnection(
-    { host, server, clock, random, log, onDial: (ticket, stream) => dialback.dial(ticket, stream, signal) },
+    {
+      host,
+      control,
+      clock,
+      random,
+      log,
+      onDial: (ticket, stream, server) => dialback.dial(ticket, stream, server, signal),
+    },
     signal,
   );
   await dialback.drained();

@@ -10,8 +10,11 @@ const RESERVED: ReadonlySet<string> = new Set(
   ),
 );
 
+const PLAIN = /^[A-Za-z][A-Za-z0-9]*$/;
+
 /** A property's name in rules, or undefined when rules cannot name it. */
 export function celName(property: string): string | undefined {
+  if (PLAIN.test(property) && !RESERVED.has(property)) return property;
   if (RESERVED.has(property)) return `__${property}__`;
   const name = property
     .replaceAll('__', '__underscores__')

@@ -43,14 +43,23 @@ export function* compileRulesInSteps(schema: Schema, limits: RuleLimits = {}): G
   const meter = new CelMeter();
   const compiler = new RuleCompiler(meter);
   const rules = yield* compiler.compile(root);
+  const looksBack = readsOld(rules);
   const check: RuleCheck = (object, previous, unchanged) => {
     meter.refill(limits.budget ?? RULE_BUDGET);
     const run = new Run(meter, unchanged);
-    const before = previous === undefined ? undefined : celValue(visible(previous), root);
+    const before = previous === undefined || !looksBack ? undefined : celValue(visible(previous), root);
     withoutStacks(() => run.visit(rules, celValue(visible(object), root), before, NOWHERE));
     return run.causes;
   };
   return { check, faults: compiler.faults };
+}
+
+/** Whether any rule has a use for what was before. */
+function readsOld({ rules, properties, items, values }: NodeRules): boolean {
+  return (
+    rules.some((rule) => rule.readsOld) ||
+    [...properties.values(), items, values].some((part) => part !== undefined && readsOld(part))
+  );
 }
 
 /** Errors that quantifiers swallow are made by the thousand, and nobody reads where they came from. */

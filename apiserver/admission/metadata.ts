@@ -78,13 +78,21 @@ function annotationCauses(annotations: Readonly<Record<string, string>>): Cause[
     // Unlike a label's, an annotation's key may have capitals in its prefix.
     qualifiedNameProblems(key.toLowerCase()).map((problem) => invalidValue('metadata.annotations', key, problem)),
   );
-  const bytes = Object.entries(annotations).reduce((sum, [key, value]) => sum + utf8Length(key) + utf8Length(value), 0);
-  if (bytes > MAX_ANNOTATION_BYTES) causes.push(tooLong('metadata.annotations', MAX_ANNOTATION_BYTES));
+  if (bytesOf(annotations) > MAX_ANNOTATION_BYTES) causes.push(tooLong('metadata.annotations', MAX_ANNOTATION_BYTES));
   return causes;
 }
 
 const ENCODER = new TextEncoder();
 const utf8Length = (text: string) => ENCODER.encode(text).length;
+/** What a character of a string can take in UTF-8. */
+const MOST_BYTES_A_UNIT = 3;
+
+/** The bytes of annotations, counted one by one only where they may be too many. */
+function bytesOf(annotations: Readonly<Record<string, string>>): number {
+  const texts = Object.entries(annotations).flat();
+  const most = texts.reduce((sum, text) => sum + text.length * MOST_BYTES_A_UNIT, 0);
+  return most <= MAX_ANNOTATION_BYTES ? most : texts.reduce((sum, text) => sum + utf8Length(text), 0);
+}
 
 function ownerCauses(owners: readonly Partial<OwnerReference>[]): Cause[] {
   const causes = causesOf(owners, (owner, i) => {

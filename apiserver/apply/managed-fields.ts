@@ -64,6 +64,7 @@ export function storedManagers(entries: readonly ManagedFieldsEntry[] | undefine
     const manager = readManager(entry, decodeStoredFields);
     if (manager === undefined) continue;
     entryOf.set(manager, entry);
+    encoded.set(manager.set, entry.fieldsV1);
     managers.set(managerKey(manager), manager);
   }
   decoded.set(entries, managers);
@@ -91,21 +92,36 @@ function readManager(entry: unknown, decode: (fields: unknown) => FieldSet | und
 
 /** The entries of managers: Apply before Update, the oldest first. Undefined for none. */
 export function writeManagers(managers: Managers): readonly ManagedFieldsEntry[] | undefined {
-  const owning = [...managers.values()].filter(({ set }) => !isEmpty(set));
+  const owning = [...managers].filter(([, { set }]) => !isEmpty(set)).sort(([, a], [, b]) => inOrder(a, b));
   if (owning.length === 0) return undefined;
-  return owning.sort(inOrder).map((manager) => entryOf.get(manager) ?? writeManager(manager));
+  const entries = owning.map(([, manager]) => entryOf.get(manager) ?? writeManager(manager));
+  // The next write of the object need not read what this one wrote.
+  decoded.set(entries, new Map(owning));
+  return entries;
 }
 
-function writeManager({ manager, operation, apiVersion, time, set, subresource }: Manager): ManagedFieldsEntry {
-  return {
+function writeManager(written: Manager): ManagedFieldsEntry {
+  const { manager, operation, apiVersion, time, set, subresource } = written;
+  const entry = {
     manager,
     operation,
     apiVersion,
     ...(time === undefined ? {} : { time }),
     fieldsType: 'FieldsV1',
-    fieldsV1: encodeFields(set),
+    fieldsV1: encodedOnce(set),
     ...(subresource === undefined ? {} : { subresource }),
   };
+  entryOf.set(written, entry);
+  return entry;
+}
+
+const encoded = new WeakMap<FieldSet, JsonObject>();
+
+/** The fields of a set. Most writes change none: they set again what their manager owns already. */
+function encodedOnce(set: FieldSet): JsonObject {
+  const kept = encoded.get(set) ?? encodeFields(set);
+  encoded.set(set, kept);
+  return kept;
 }
 
 const seconds = ({ time }: Manager): number => (time === undefined ? 0 : Math.floor(Date.parse(time) / 1000));

@@ -6,7 +6,7 @@ import { markSealedWith, sealedWith } from '../sealing/sealed-with.ts';
 import { Sealer } from '../sealing/sealer.ts';
 import { UnsealError } from '../sealing/unseal-error.ts';
 import { parseStoreKey } from './keys.ts';
-import { decodeStored, encodeStored, type StoredObject } from './stored-object.ts';
+import { decodeStored, encodeStored, readBack, type StoredObject } from './stored-object.ts';
 
 interface Sealing {
   readonly sealer: Sealer;
@@ -17,6 +17,8 @@ interface Sealing {
 /** Between objects and what the store keeps of them: JSON, sealed for kinds that say so. Everything that is written or read goes through it. */
 export class ObjectCodec {
   readonly #sealing: Sealing | undefined;
+  /** What was encoded here, by its value: the store tells of a write with the very bytes it was given, and nothing of it is read a second time. */
+  readonly #written = new WeakMap<Uint8Array, Written>();
 
   /** Without `sealing` nothing is sealed, and nothing sealed can be read. */
   constructor(sealing?: Sealing) {
@@ -24,7 +26,10 @@ export class ObjectCodec {
   }
 
   encode(resource: { readonly group: string; readonly plural: string }, key: string, object: KubeObject): Uint8Array {
-    return this.seal(resource, key, encodeStored(object), object.metadata.uid);
+    const plain = encodeStored(object);
+    const value = this.seal(resource, key, plain, object.metadata.uid);
+    this.#written.set(value, new Written(key, object, plain));
+    return value;
   }
 
   /** What is kept besides an object and tells of it, sealed where its kind is. */
@@ -61,14 +66,17 @@ export class ObjectCodec {
   decode(key: string, value: Uint8Array, revision: number): StoredObject {
     const place = parseStoreKey(key);
     const objectKey = place?.objectKey ?? key;
-    const read = (plain: Uint8Array) => decodeStored(objectKey, plain, revision, (text) => parseJson(text).value);
-    const mustBeSealed = place !== undefined && this.#sealing?.resources.has(place.resourceId) === true;
-    if (!Sealer.isSealed(value) && !mustBeSealed) return read(value);
+    const written = this.#written.get(value);
     const marked = (stored: StoredObject) => {
       const keyId = Sealer.keyIdOf(value);
       if (keyId !== undefined) markSealedWith(stored.object, keyId);
       return stored;
     };
+    // What is sealed is sealed for its place, whoever may know what is in it.
+    if (written?.key === key) return marked(written.at(objectKey, revision));
+    const read = (plain: Uint8Array) => decodeStored(objectKey, plain, revision, (text) => parseJson(text).value);
+    const mustBeSealed = place !== undefined && this.#sealing?.resources.has(place.resourceId) === true;
+    if (!Sealer.isSealed(value) && !mustBeSealed) return read(value);
     try {
       if (!Sealer.isSealed(value)) throw new UnsealError('it is not sealed');
       return marked(read(this.open(key, value)));
@@ -78,6 +86,25 @@ export class ObjectCodec {
       markDamaged(stored.object, error.message);
       return marked(stored);
     }
+  }
+}
+
+/** An object that was encoded, and what it reads as at its revision: the same one for everybody who asks. */
+class Written {
+  readonly key: string;
+  readonly #object: KubeObject;
+  readonly #plain: Uint8Array;
+  #stored: StoredObject | undefined;
+
+  constructor(key: string, object: KubeObject, plain: Uint8Array) {
+    this.key = key;
+    this.#object = object;
+    this.#plain = plain;
+  }
+
+  at(objectKey: string, revision: number): StoredObject {
+    if (this.#stored?.revision !== revision) this.#stored = readBack(objectKey, this.#object, this.#plain, revision);
+    return this.#stored;
   }
 }
 

@@ -1,14 +1,26 @@
 import { removedAt, type StoredObject } from './stored-object.ts';
 
 /** One write, as watchers see it. */
-export interface CacheEvent {
+export class CacheEvent {
   readonly revision: number;
   /** The object after the write; for a removal, the last object at the revision of the removal. */
   readonly current: StoredObject;
   readonly removed: boolean;
   readonly previous: StoredObject | undefined;
-  /** Encodings made so far, one a representation: every watcher of it gets the same bytes. */
-  readonly encoded: Map<string, Uint8Array>;
+  #encoded: Map<string, Uint8Array> | undefined;
+
+  constructor(current: StoredObject, previous: StoredObject | undefined, removed: boolean) {
+    this.revision = current.revision;
+    this.current = current;
+    this.removed = removed;
+    this.previous = previous;
+  }
+
+  /** Encodings made so far, one a representation: every watcher of it gets the same bytes. Many events have no watcher, and none. */
+  get encoded(): Map<string, Uint8Array> {
+    this.#encoded ??= new Map();
+    return this.#encoded;
+  }
 }
 
 const left = new WeakMap<CacheEvent, StoredObject>();
@@ -20,6 +32,9 @@ export function leftBehind(event: CacheEvent): StoredObject {
   left.set(event, made);
   return made;
 }
+
+/** Places at the front of a ring that may be empty. */
+const MOST_EMPTY = 1024;
 
 export type Listener = (event: CacheEvent) => void;
 
@@ -36,7 +51,9 @@ export class ResourceCache {
   /** Keys in byte order. */
   readonly #keys: string[] = [];
   #sorted: readonly StoredObject[] | undefined;
-  readonly #ring: CacheEvent[] = [];
+  /** The first `#dropped` places are empty: moving all that come after for every event that goes would take longer than all else a write does here. */
+  readonly #ring: (CacheEvent | undefined)[] = [];
+  #dropped = 0;
   #ringBytes = 0;
   /** Every event after this revision is in the ring. */
   #ringStart: number;
@@ -65,14 +82,14 @@ export class ResourceCache {
   /** The events after a revision, or undefined when some are gone from the ring. */
   since(revision: number): readonly CacheEvent[] | undefined {
     if (revision < this.#ringStart) return undefined;
-    let low = 0;
+    let low = this.#dropped;
     let high = this.#ring.length;
     while (low < high) {
       const middle = (low + high) >> 1;
       if ((this.#ring[middle]?.revision ?? 0) > revision) high = middle;
       else low = middle + 1;
     }
-    return this.#ring.slice(low);
+    return this.#ring.slice(low) as CacheEvent[];
   }
 
   /** How many watchers listen. */
@@ -101,7 +118,7 @@ export class ResourceCache {
 
   put(key: string, stored: StoredObject): CacheEvent {
     const previous = this.load(key, stored);
-    return this.#record({ revision: stored.revision, current: stored, removed: false, previous, encoded: new Map() });
+    return this.#record(new CacheEvent(stored, previous, false));
   }
 
   remove(key: string, last: StoredObject): CacheEvent {
@@ -109,12 +126,13 @@ export class ResourceCache {
     const at = this.#position(key);
     if (this.#keys[at] === key) this.#keys.splice(at, 1);
     this.#objects.delete(key);
-    return this.#record({ revision: last.revision, current: last, removed: true, previous, encoded: new Map() });
+    return this.#record(new CacheEvent(last, previous, true));
   }
 
   /** Forgets all events: nothing is known about what came before this revision. */
   forget(revision: number): void {
     this.#ring.length = 0;
+    this.#dropped = 0;
     this.#ringBytes = 0;
     this.#ringStart = revision;
   }
@@ -128,15 +146,17 @@ export class ResourceCache {
     this.#sorted = undefined;
     this.#ring.push(event);
     this.#ringBytes += event.current.bytes.length;
-    let drop = 0;
-    while (this.#ring.length - drop > this.#limits.events || this.#ringBytes > this.#limits.bytes) {
-      const oldest = this.#ring[drop];
+    while (this.#ring.length - this.#dropped > this.#limits.events || this.#ringBytes > this.#limits.bytes) {
+      const oldest = this.#ring[this.#dropped];
       if (oldest === undefined) break;
       this.#ringBytes -= oldest.current.bytes.length;
       this.#ringStart = oldest.revision;
-      drop++;
+      this.#ring[this.#dropped++] = undefined;
     }
-    if (drop > 0) this.#ring.splice(0, drop);
+    if (this.#dropped >= MOST_EMPTY) {
+      this.#ring.splice(0, this.#dropped);
+      this.#dropped = 0;
+    }
     return event;
   }
 

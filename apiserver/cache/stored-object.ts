@@ -1,5 +1,6 @@
 import { encodeJson } from '../../resources/meta/json.ts';
-import type { KubeObject } from '../../resources/meta/object.ts';
+import { isObject, type KubeObject } from '../../resources/meta/object.ts';
+import { LEFT_OUT, rewriteFields } from '../../resources/meta/rewrite-fields.ts';
 
 /** An object as the cache keeps it: parsed once, and encoded once with its resourceVersion inside. Never changed. */
 export interface StoredObject {
@@ -31,6 +32,26 @@ export function decodeStored(
   const object = parse(decoder.decode(value)) as KubeObject;
   object.metadata.resourceVersion = String(revision);
   return { key, object, bytes: withVersion(value, revision), revision };
+}
+
+/** What `decodeStored` makes of an object's encoding, when the object is at hand. */
+export function readBack(key: string, written: KubeObject, value: Uint8Array, revision: number): StoredObject {
+  const object = withoutUndefined(written);
+  const metadata = { ...object.metadata, resourceVersion: String(revision) };
+  return { key, object: { ...object, metadata }, bytes: withVersion(value, revision), revision };
+}
+
+/** A value as it reads back from JSON: without the fields that are undefined. Parts that have none are shared with it. */
+function withoutUndefined<T>(value: T): T {
+  if (Array.isArray(value)) {
+    const items = value.map(withoutUndefined);
+    return items.every((item, i) => item === value[i]) ? value : (items as T);
+  }
+  if (!isObject(value)) return value;
+  return rewriteFields(value, (_, field) => {
+    if (field === undefined) return LEFT_OUT;
+    return typeof field === 'object' ? withoutUndefined(field) : field;
+  }) as T;
 }
 
 /** The same JSON with `resourceVersion` spliced in as the first field of metadata: no second encoding. */

@@ -22,6 +22,8 @@ import {
 /** What a create answers: the object as it was made, and the warnings about what was sent. */
 export interface Created {
   readonly object: KubeObject;
+  /** Its encoding, where it was just written. */
+  readonly bytes?: Uint8Array;
   readonly warnings: readonly string[];
 }
 

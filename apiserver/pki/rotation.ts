@@ -71,9 +71,9 @@ export function useNext(folder: Folder, what: Successive): void {
 
 /** Trusts only the one in use from now on. Again does nothing. */
 export function dropOld(folder: Folder, what: Successive): void {
-  const [current] = keysOf(folder, what);
+  const [current, ...others] = keysOf(folder, what);
   if (current === undefined) return;
-  write(folder, what, [current]);
+  if (others.length > 0) write(folder, what, [current]);
   if (what === 'ca') dropKeysWithout(folder, current);
 }
 
@@ -123,6 +123,7 @@ function lastGeneration(path: string): number {
 
 function dropKeysWithout({ path }: Folder, { text }: KeyEntry): void {
   const certificate = new X509Certificate(text);
-  const kept = readAuthorityKeys(path).filter((key) => certificate.checkPrivateKey(createPrivateKey(key.text)));
-  writePrivate(caKeyPath(path), formatEntries(kept));
+  const keys = readAuthorityKeys(path);
+  const kept = keys.filter((key) => certificate.checkPrivateKey(createPrivateKey(key.text)));
+  if (kept.length < keys.length) writePrivate(caKeyPath(path), formatEntries(kept));
 }

@@ -16,12 +16,19 @@ import { unlessAborted } from './key-queue.ts';
 import { type RaceDeps, RaceTurn } from './race-turn.ts';
 import { refusedBy } from './refused.ts';
 import { asApiError, fromStore } from './store-failure.ts';
-import { fromStorage, toStorage } from './versions.ts';
+import { toStorage, viewOf } from './versions.ts';
 
 /** An object and the revision it stands at. */
 export interface Versioned {
   readonly object: KubeObject;
   readonly revision: number;
+}
+
+/** What came of a write. */
+export interface Outcome {
+  readonly object: KubeObject;
+  /** Its encoding, where it was written. */
+  readonly bytes?: Uint8Array;
 }
 
 /** One write, thought out on the state of this moment. `after` undefined removes. `after === before` writes nothing, unless it is sealed with a key that is on its way out. */
@@ -58,6 +65,9 @@ const MAX_OBJECTS = 40;
  * it, for at most five seconds. Before a guard's refusal is final, its fences are bumped and seen in the cache, so that a lagging cache
  * cannot refuse what an acknowledged delete made room for. No answer rests on a write in flight that is undone later.
  *
+ * What a write is judged by on its first try may be old where several servers write to one store: a write that rests on nothing but the objects
+ * it compares goes to the store all the same, which knows. All else is judged once every acknowledged write is in the cache.
+ *
  * Answers the object as written (undefined: removed), or as it stands when there was nothing to write. A dry run of a create has no
  * resourceVersion.
  */
@@ -65,12 +75,11 @@ export async function commit(
   deps: CommitDeps,
   plan: () => WritePlan,
   options: { readonly dryRun: boolean; readonly signal: AbortSignal },
-): Promise<KubeObject | undefined> {
+): Promise<Outcome | undefined> {
   await using turn = new RaceTurn(deps, options.signal);
   let refreshed = false;
   for (;;) {
-    await deps.cache.caughtUp(turn.signal);
-    const verdict = judge(deps, plan);
+    const verdict = (options.dryRun ? undefined : atOnce(deps, plan)) ?? (await caughtUp(deps, plan, turn));
     if (verdict.type === 'work') {
       await inSlices(verdict.work, turn.signal);
     } else if (verdict.type === 'refused' && !refreshed && !options.dryRun && verdict.fences.length > 0) {
@@ -79,7 +88,7 @@ export async function commit(
     } else if (verdict.type === 'refused') {
       if (await deps.cache.confirmed()) throw verdict.error;
     } else if (verdict.type === 'nothing') {
-      if (await deps.cache.confirmed()) return verdict.object;
+      if (await deps.cache.confirmed()) return { object: verdict.object };
     } else if (options.dryRun) {
       if (await deps.cache.confirmed()) return withoutVersion(verdict.write);
     } else {
@@ -89,6 +98,20 @@ export async function commit(
       await turn.lost(compares, result.found);
     }
   }
+}
+
+/** What comes of a plan on what is at hand; undefined where that may be too old to say. */
+function atOnce(deps: CommitDeps, plan: () => WritePlan): Verdict | undefined {
+  const { cache } = deps;
+  const isCaughtUp = cache.isCaughtUp;
+  const asked = cache.world.questions;
+  const verdict = judge(deps, plan);
+  return isCaughtUp || (verdict.type === 'write' && cache.world.questions === asked) ? verdict : undefined;
+}
+
+async function caughtUp(deps: CommitDeps, plan: () => WritePlan, turn: RaceTurn): Promise<Verdict> {
+  await deps.cache.caughtUp(turn.signal);
+  return judge(deps, plan);
 }
 
 type Verdict =
@@ -119,10 +142,11 @@ function judge({ cache, term }: CommitDeps, plan: () => WritePlan): Verdict {
 }
 
 /** The object a dry run answers: a new one has no version. */
-function withoutVersion({ before, after }: WritePlan): KubeObject | undefined {
-  if (before !== undefined || after === undefined) return after;
+function withoutVersion({ before, after }: WritePlan): Outcome | undefined {
+  if (after === undefined) return undefined;
+  if (before !== undefined) return { object: after };
   const { resourceVersion: _, ...metadata } = after.metadata;
-  return { ...after, metadata: metadata as KubeObject['metadata'] };
+  return { object: { ...after, metadata: metadata as KubeObject['metadata'] } };
 }
 
 function subresource(write: WritePlan): { subresource?: string } {
@@ -145,7 +169,7 @@ function fencesOf(kind: Kind, change: Change, cache: WatchCache): FenceKeys {
 interface Submitted {
   readonly staged: StagedTxn;
   readonly compares: TxnRequest['compares'];
-  answer(revision: number): KubeObject | undefined;
+  answer(revision: number): Outcome | undefined;
 }
 
 function submit(deps: CommitDeps, write: WritePlan, fences: FenceKeys): Submitted {
@@ -154,6 +178,7 @@ function submit(deps: CommitDeps, write: WritePlan, fences: FenceKeys): Submitte
   const home = storedIn(write.kind);
   const key = storeKey(home, write.namespace, write.name);
   const kept = write.after && toStorage(write.kind, write.after);
+  const value = kept && cache.codec.encode(home, key, kept);
   const own = { key, resource: home, object: kept, revision: write.before?.revision ?? 0 };
   const writes = [own, ...companions];
   const { record } = write;
@@ -166,11 +191,12 @@ function submit(deps: CommitDeps, write: WritePlan, fences: FenceKeys): Submitte
       ...comparesOf(deps.term),
     ],
     puts: [
-      ...writes.flatMap(({ key: at, resource, object }) =>
+      ...(value === undefined ? [] : [{ key, value }]),
+      ...companions.flatMap(({ key: at, resource, object }) =>
         object === undefined ? [] : [{ key: at, value: cache.codec.encode(resource, at, object) }],
       ),
       ...fences.bump.map((fence) => ({ key: fence, value: new Uint8Array() })),
-      ...(record === undefined || kept === undefined ? [] : record.puts(key, cache.codec.encode(home, key, kept))),
+      ...(record === undefined || value === undefined ? [] : record.puts(key, value)),
     ],
     deletes: writes.filter((w) => w.object === undefined).map((w) => w.key),
   };
@@ -186,7 +212,7 @@ function submit(deps: CommitDeps, write: WritePlan, fences: FenceKeys): Submitte
   return {
     staged,
     compares: request.compares,
-    answer: (revision) => kept && atRevision(fromStorage(write.kind, kept), revision),
+    answer: (revision) => value && viewOf(write.kind, cache.codec.decode(key, value, revision)),
   };
 }
 

@@ -17,16 +17,37 @@ export interface RaceDeps {
 /** The patience of one write with others that win: after the first loss it queues at the key it lost by, and after five seconds it gives up. */
 export class RaceTurn implements AsyncDisposable {
   readonly #deps: RaceDeps;
-  readonly #patience = new AbortController();
-  readonly #stop: () => void;
-  /** Aborts with the request, or when patience has run out. */
-  readonly signal: AbortSignal;
+  readonly #request: AbortSignal;
+  readonly #began: number;
+  #waiting: { readonly signal: AbortSignal; readonly stop: () => void } | undefined;
   #leave: (() => void) | undefined;
 
   constructor(deps: RaceDeps, request: AbortSignal) {
     this.#deps = deps;
-    this.#stop = deps.clock.after(RACE_DEADLINE_MS, () => this.#patience.abort(busy()));
-    this.signal = AbortSignal.any([request, this.#patience.signal]);
+    this.#request = request;
+    this.#began = deps.clock.monotonic();
+  }
+
+  /** Aborts with the request, or when patience has run out. Made when first asked for: most writes go through without waiting for another. */
+  get signal(): AbortSignal {
+    this.#waiting ??= this.#beginToWait();
+    return this.#waiting.signal;
+  }
+
+  #beginToWait(): { readonly signal: AbortSignal; readonly stop: () => void } {
+    const ended = new AbortController();
+    const request = this.#request;
+    const left = RACE_DEADLINE_MS - (this.#deps.clock.monotonic() - this.#began);
+    const stopWatch = this.#deps.clock.after(Math.max(0, left), () => ended.abort(busy()));
+    // AbortSignal.any would leave more to the garbage collector than all else here.
+    const gone = () => ended.abort(request.reason);
+    request.addEventListener('abort', gone);
+    if (request.aborted) gone();
+    const stop = () => {
+      stopWatch();
+      request.removeEventListener('abort', gone);
+    };
+    return { signal: ended.signal, stop };
   }
 
   /** Waits for the turn to try again, and for the cache to show what won. Throws `ServiceUnavailable` when that takes too long. */
@@ -38,7 +59,7 @@ export class RaceTurn implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#stop();
+    this.#waiting?.stop();
     this.#leave?.();
   }
 }

@@ -16,7 +16,7 @@ export function asApiError(error: unknown): unknown {
   const options = { cause: error };
   switch (error.reason) {
     case 'NoSpace':
-      return new ApiError('InsufficientStorage', 'the disk of the store is full; nothing was written', options);
+      return new ApiError('InsufficientStorage', `${error.message}; nothing was written`, options);
     case 'TooLarge':
       return new ApiError('RequestEntityTooLarge', error.message, options);
     case 'UnknownOutcome':

@@ -71,8 +71,9 @@ export interface StoreSize {
   readonly usedBytes: number;
   /** What `bytes` may grow to before writes are refused, where somebody has set a limit. */
   readonly limitBytes?: number;
-  /** What is left on the disk, where that can be told. */
+  /** What is left on the disk, and all that the disk has, where that can be told. */
   readonly freeBytes?: number;
+  readonly diskBytes?: number;
   /** Whether writes are refused for want of space, where the data says so itself. */
   readonly refusing?: boolean;
 }

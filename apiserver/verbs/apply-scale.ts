@@ -33,7 +33,7 @@ export async function applyScale(context: VerbContext, mapping: ScaleMapping): P
   };
   const written = await commit(parts, plan, { dryRun, signal: request.signal });
   if (written === undefined) throw new Error('a scale ended in a removal');
-  return oneScale(200, context, written, mapping);
+  return oneScale(200, context, written.object, mapping);
 }
 
 /** What an applied Scale says of the object it scales. */

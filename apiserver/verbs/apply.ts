@@ -33,12 +33,14 @@ export async function applyPatch(context: VerbContext): Promise<ServerResponse> 
     last = next.after ?? last;
     return next;
   };
-  const written = (await commit(parts, plan, { dryRun: wish.dryRun, signal: request.signal })) ?? last;
-  if (written === undefined) throw new Error('an apply ended without an object');
-  return oneObject(created ? 201 : 200, served.kind, written, {
+  const written = await commit(parts, plan, { dryRun: wish.dryRun, signal: request.signal });
+  const object = written?.object ?? last;
+  if (object === undefined) throw new Error('an apply ended without an object');
+  return oneObject(created ? 201 : 200, served.kind, object, {
     representation: context.representation,
     query: request.query,
     nowMs: parts.clock.now(),
+    bytes: written?.bytes,
     headers: warningHeaders(warnings),
   });
 }

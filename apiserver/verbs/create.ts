@@ -39,13 +39,14 @@ export async function create(context: VerbContext): Promise<ServerResponse> {
 
 function answer(
   { parts, request, served, representation }: VerbContext,
-  { object, warnings }: Created,
+  { object, bytes, warnings }: Created,
   headers: Readonly<Record<string, string>> = {},
 ): ServerResponse {
   return oneObject(201, served.kind, object, {
     representation,
     query: request.query,
     nowMs: parts.clock.now(),
+    bytes,
     headers: { ...warningHeaders(warnings), ...headers },
   });
 }
@@ -70,7 +71,7 @@ async function make(
   };
   const created = await commit(parts, plan, { dryRun, signal: request.signal });
   if (created === undefined) throw new Error('a create ended in a removal');
-  return { object: created, warnings };
+  return { ...created, warnings };
 }
 
 /** The plan of making an object in a namespace that lives. `managers` own it when it comes of an apply. */

@@ -55,7 +55,7 @@ export async function remove(
     return planOver(context, before, held ? marked : undefined);
   };
   const left = await commit(parts, plan, { dryRun: wish.dryRun, signal: request.signal });
-  const object = left ?? last;
+  const object = left?.object ?? last;
   if (object === undefined) throw new Error('a delete ended without an object');
   return { object, removed: left === undefined };
 }

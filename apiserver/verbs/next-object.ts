@@ -194,8 +194,7 @@ function partOf(frame: WriteFrame, before: KubeObject, wanted: JsonObject & { me
 function sentMetadata(metadata: JsonObject): Partial<ObjectMeta> {
   const { generateName, labels, annotations, finalizers, ownerReferences } = metadata;
   const kept = { generateName, labels, annotations, finalizers, ownerReferences };
-  const given = Object.entries(kept).filter(([, value]) => value !== undefined && value !== null && !isEmpty(value));
-  return Object.fromEntries(given);
+  return only(kept, (value) => value !== undefined && value !== null && !isEmpty(value)) as Partial<ObjectMeta>;
 }
 
 function isEmpty(value: unknown): boolean {
@@ -220,7 +219,17 @@ function systemMetadata(metadata: ObjectMeta): Partial<ObjectMeta> {
     deletionGracePeriodSeconds,
     managedFields,
   };
-  return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
+  return only(all, (value) => value !== undefined) as Partial<ObjectMeta>;
+}
+
+/** The fields whose value is fit. */
+function only(fields: JsonObject, isFit: (value: unknown) => boolean): JsonObject {
+  const kept: JsonObject = {};
+  for (const name in fields) {
+    const value = fields[name];
+    if (isFit(value)) kept[name] = value;
+  }
+  return kept;
 }
 
 function admitted({ parts, served }: WriteFrame, draft: KubeObject, previous: KubeObject | undefined): KubeObject {

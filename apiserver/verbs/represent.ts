@@ -43,7 +43,7 @@ export function oneObject(
     readonly representation: Representation;
     readonly query: URLSearchParams;
     readonly nowMs: number;
-    readonly bytes?: Uint8Array;
+    readonly bytes?: Uint8Array | undefined;
     readonly headers?: Record<string, string | readonly string[]>;
   },
 ): ServerResponse {

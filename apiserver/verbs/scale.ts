@@ -1,5 +1,5 @@
 import { ApiError } from '../../resources/meta/api-error.ts';
-import { isObject, type JsonObject, type KubeObject } from '../../resources/meta/object.ts';
+import { isObject, type JsonObject } from '../../resources/meta/object.ts';
 import { applyJsonPatch, decodeJsonPatch } from '../patch/json-patch.ts';
 import { applyMergePatch } from '../patch/merge-patch.ts';
 import { commit, type WritePlan } from '../registry/commit.ts';
@@ -46,7 +46,7 @@ export async function writeScale(context: VerbContext): Promise<ServerResponse> 
   };
   const written = await commit(parts, plan, { dryRun, signal: request.signal });
   if (written === undefined) throw new Error('a scale ended in a removal');
-  return oneScale(200, context, written as KubeObject, mapping);
+  return oneScale(200, context, written.object, mapping);
 }
 
 type Wished = SentObject['object'];

@@ -50,12 +50,14 @@ export async function writeOver(
     last = next;
     return planOver(context, before, isHeld(context, next) ? next : undefined);
   };
-  const written = (await commit(parts, plan, { dryRun, signal: request.signal })) ?? last;
-  if (written === undefined) throw new Error('an update ended without an object');
-  return oneObject(200, served.kind, written, {
+  const written = await commit(parts, plan, { dryRun, signal: request.signal });
+  const object = written?.object ?? last;
+  if (object === undefined) throw new Error('an update ended without an object');
+  return oneObject(200, served.kind, object, {
     representation: context.representation,
     query: request.query,
     nowMs: parts.clock.now(),
+    bytes: written?.bytes,
     headers: warningHeaders(warnings),
   });
 }

@@ -15,6 +15,7 @@ import type { Representation } from '../requests/media-type.ts';
 import type { ResourceTarget } from '../requests/route.ts';
 import type { ServerRequest, ServerResponse } from '../requests/server-request.ts';
 import type { Store } from '../store/store.ts';
+import type { UnreadBudget } from './unread-budget.ts';
 
 /** What every verb of a server works with. */
 export interface ServerParts {
@@ -24,6 +25,8 @@ export interface ServerParts {
   readonly snapshots: ListSnapshots;
   readonly refresh: FenceRefresh;
   readonly races: KeyQueue;
+  /** Of all watches together. */
+  readonly unread: UnreadBudget;
   /** Aborts when the server stops or has lost its store: watches end. */
   readonly ending: AbortSignal;
   readonly clock: Clock;

@@ -10,15 +10,17 @@ import { checkListOptions } from '../requests/list-options.ts';
 import { booleanOption, integerOption, resourceVersionOption } from '../requests/options.ts';
 import type { ServerResponse } from '../requests/server-request.ts';
 import { isDamaged } from '../sealing/damage.ts';
-import { BoundedQueue } from './bounded-queue.ts';
 import { EventEncoder, type EventType } from './event-encoder.ts';
 import { reach } from './reach.ts';
 import { includeObjectOption } from './represent.ts';
 import { type Selection, selectionOf } from './selection.ts';
+import { UnreadEvents } from './unread-events.ts';
 import { inNamespace, type VerbContext } from './verb-context.ts';
 
 /** How far a watcher may fall behind, in bytes, before its stream is ended so that it lists again. */
 const QUEUE_BYTES = 8 << 20;
+/** How much may be written while a watcher is still reading what there was when it began: that is kept for it alone. */
+const PINNED_BYTES = 32 << 20;
 /** A watch that asked for bookmarks gets one this long after the revision moved. */
 const BOOKMARK_DELAY_MS = 1_000;
 /** Without `timeoutSeconds` a watch ends after this long, and up to twice it. */
@@ -79,7 +81,7 @@ function timeoutOf(query: URLSearchParams, random: () => number): number {
 
 /** One watch: filters events, queues them, and lets go of everything when it ends. Events are encoded as they are read. */
 class Watcher {
-  readonly #queue: BoundedQueue<() => Uint8Array>;
+  readonly #queue: UnreadEvents;
   readonly #context: VerbContext;
   readonly #selection: Selection;
   readonly #encoder: EventEncoder;
@@ -87,6 +89,7 @@ class Watcher {
   readonly #bookmarks: boolean;
   readonly #release: (() => void)[] = [];
   #initial: Iterable<Uint8Array> = [];
+  #unpin = () => {};
   #stopBookmark: (() => void) | undefined;
 
   constructor(context: VerbContext, selection: Selection, encoder: EventEncoder) {
@@ -95,8 +98,9 @@ class Watcher {
     this.#encoder = encoder;
     this.#cache = context.parts.cache.resource(resourceId(storedIn(context.served.kind)));
     this.#bookmarks = booleanOption(context.request.query, 'allowWatchBookmarks');
-    this.#queue = new BoundedQueue(QUEUE_BYTES, () => {
+    this.#queue = new UnreadEvents(QUEUE_BYTES, context.parts.unread, () => {
       for (const release of this.#release.splice(0)) release();
+      if (this.#queue.dropped) this.#tellDropped();
     });
   }
 
@@ -114,6 +118,7 @@ class Watcher {
     }
     const end = mark ? [this.#bookmarkLine({ 'k8s.io/initial-events-end': 'true' })] : [];
     this.#initial = backlog === undefined ? this.#objects(this.#cache.sorted(), end) : this.#events(backlog);
+    this.#pin();
     this.#release.push(this.#cache.listen((event) => this.#offer(event)));
     if (this.#bookmarks) this.#release.push(parts.cache.onMoved(() => this.#moved()));
     const { unbroken } = parts.cache;
@@ -129,11 +134,41 @@ class Watcher {
   /** The stream. Ends the watch when its reader stops. */
   async *body(): AsyncIterable<Uint8Array> {
     try {
-      yield* inSlabs(this.#initial);
-      for await (const lines of this.#queue) yield* inSlabs(lines.map((line) => line()));
+      yield* inSlabs(this.#untilDropped(this.#initial));
+      this.#initial = [];
+      this.#unpin();
+      for await (const events of this.#queue)
+        yield* inSlabs(events.map((one) => (one.type === 'BOOKMARK' ? one.line : this.#line(one.type, one.event))));
     } finally {
+      this.#unpin();
       this.#queue.end();
     }
+  }
+
+  *#untilDropped(lines: Iterable<Uint8Array>): Iterable<Uint8Array> {
+    for (const line of lines) {
+      if (this.#queue.dropped) return;
+      yield line;
+    }
+  }
+
+  /** Ends a reader that does not come to the end of what there was while much is written. */
+  #pin(): void {
+    const { cache, store } = this.#context.parts;
+    const published = () => store.published?.() ?? 0;
+    const before = published();
+    this.#unpin = cache.onMoved(() => {
+      if (published() - before <= PINNED_BYTES) return;
+      this.#unpin();
+      this.#initial = [];
+      this.#queue.drop();
+    });
+  }
+
+  #tellDropped(): void {
+    const { parts, target, identity } = this.#context;
+    const fields = { resource: resourceId(this.#context.served.kind), user: identity.user };
+    parts.log.info('a watch was ended that does not read', { ...fields, namespace: target.namespace });
   }
 
   #timedOut(): void {
@@ -177,7 +212,7 @@ class Watcher {
 
   #offer(event: CacheEvent): void {
     const type = this.#typeFor(event);
-    if (type !== undefined) this.#queue.push(() => this.#line(type, event), event.current.bytes.length);
+    if (type !== undefined) this.#queue.push({ type, event });
   }
 
   /** A bookmark goes out a second after the revision moved, so that a burst of writes costs one. */
@@ -190,8 +225,7 @@ class Watcher {
   }
 
   #bookmark(): void {
-    const line = this.#bookmarkLine();
-    this.#queue.push(() => line, line.length);
+    this.#queue.push({ type: 'BOOKMARK', line: this.#bookmarkLine() });
   }
 
   #bookmarkLine(annotations?: Record<string, string>): Uint8Array {
@@ -212,16 +246,23 @@ function expired(from: number, oldest: number): Uint8Array {
   return new TextEncoder().encode(`${encodeJson({ type: 'ERROR', object: error.toStatus() })}\n`);
 }
 
-/** Lines put together to pieces of about 64 KiB. */
+/** Lines put together to pieces of about 64 KiB; a longer one is cut, not copied: it is the same for all who watch. */
 function* inSlabs(lines: Iterable<Uint8Array>): Iterable<Uint8Array> {
   let pending: Uint8Array[] = [];
   let bytes = 0;
   for (const line of lines) {
-    pending.push(line);
-    bytes += line.length;
-    if (bytes < SLAB_BYTES) continue;
-    yield Buffer.concat(pending);
+    if (line.length < SLAB_BYTES) {
+      pending.push(line);
+      bytes += line.length;
+      if (bytes < SLAB_BYTES) continue;
+    }
+    if (pending.length > 0) yield joined(pending);
     [pending, bytes] = [[], 0];
+    if (line.length < SLAB_BYTES) continue;
+    for (let at = 0; at < line.length; at += SLAB_BYTES) yield line.subarray(at, at + SLAB_BYTES);
   }
-  if (pending.length > 0) yield Buffer.concat(pending);
+  if (pending.length > 0) yield joined(pending);
 }
+
+const joined = (lines: readonly Uint8Array[]): Uint8Array =>
+  lines.length === 1 && lines[0] !== undefined ? lines[0] : Buffer.concat(lines);

@@ -17,6 +17,8 @@ export interface Seen {
   readonly vms: readonly KubeObject[];
   readonly tenants?: readonly KubeObject[] | undefined;
   readonly policies?: readonly KubeObject[] | undefined;
+  /** What the server says of itself. */
+  readonly shortages?: readonly Trouble[];
 }
 
 /** A VM may be on its way this long without being worth a look. */
@@ -25,10 +27,12 @@ const STARTING = ['Bound', 'Creating', 'Starting', 'AgentWaiting'];
 /** Of guests that nobody names, so many are named here. */
 const ORPHANS_SHOWN = 3;
 
-/** Everything that is not as it should be: hosts first, since they explain the rest. */
-export function attentionOf({ hosts = [], vms, tenants = [], policies = [] }: Seen, nowMs: number): Trouble[] {
+/** Everything that is not as it should be: the server and the hosts first, since they explain the rest. */
+export function attentionOf(seen: Seen, nowMs: number): Trouble[] {
+  const { hosts = [], vms, tenants = [], policies = [], shortages = [] } = seen;
   const policy = policies.find(({ metadata }) => metadata.name === 'default');
   return [
+    ...shortages,
     ...hosts.filter((host) => !isReady(host)).map(unreadyHost),
     ...hosts
       .filter((host) => conditionOf(host, 'StoreRolledBack')?.status === 'True')

@@ -1,3 +1,4 @@
+import { bodyText } from '../../apiserver/client/client.ts';
 import { ApiError } from '../../resources/meta/api-error.ts';
 import type { ResourceRef } from '../../resources/meta/define-kind.ts';
 import { type KubeObject, valueAt } from '../../resources/meta/object.ts';
@@ -11,6 +12,7 @@ import { renderYaml } from '../render/yaml.ts';
 import { openSession, type Session } from '../session.ts';
 import { HOSTS, POLICIES, TENANTS, VMS } from '../vm-ref.ts';
 import { attentionOf, isReady, type Seen, type Trouble } from './attention.ts';
+import { shortagesIn } from './shortages.ts';
 
 /** The fleet in a few numbers, and what a person may have to look at. */
 export interface FleetStatus {
@@ -28,8 +30,9 @@ const MAX_ATTENTION = 15;
 
 export async function status(io: Io, target: Target, client: string, flag: string | undefined): Promise<void> {
   await using session = await openSession(io, target);
-  const [answer, hosts, vms, tenants, policies] = await Promise.all([
+  const [answer, health, hosts, vms, tenants, policies] = await Promise.all([
     session.client.json({ method: 'GET', path: '/version', signal: io.signal }),
+    session.client.send({ method: 'GET', path: '/readyz?verbose', signal: io.signal }).then(bodyText),
     visible(session, HOSTS),
     visible(session, VMS),
     visible(session, TENANTS),
@@ -39,7 +42,7 @@ export async function status(io: Io, target: Target, client: string, flag: strin
     server: session.connection.server,
     version: String(valueAt(answer, ['gitVersion']) ?? 'unknown'),
     client,
-    ...summarize({ hosts, vms: vms ?? [], tenants, policies }, Date.now()),
+    ...summarize({ hosts, vms: vms ?? [], tenants, policies, shortages: shortagesIn(health) }, Date.now()),
   };
   const output = outputOf(io, flag);
   if (output === 'json') io.stdout.write(renderJson(fleet));

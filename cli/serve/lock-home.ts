@@ -1,5 +1,5 @@
 import { systemClock } from '../../resources/ambient/system-clock.ts';
-import { hostProcesses } from '../up/drivers.ts';
+import { hostProcesses } from './drivers.ts';
 import { type Home, startFailure } from './home.ts';
 import { takeLock } from './lock.ts';
 

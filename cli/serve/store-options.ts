@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { parseBytes } from '../../resources/meta/quantity.ts';
 import { Failure } from '../failure.ts';
 
 /** Where a control plane keeps its state. */
@@ -12,6 +13,8 @@ export type StoreOptions =
       readonly endpoints: readonly string[];
       /** What all keys begin with. */
       readonly root: string;
+      /** What its database may grow to, in bytes; undefined: what etcd takes when nobody says. */
+      readonly quotaBytes?: number;
       /** PEM. */
       readonly tls?: { readonly ca: string; readonly cert?: string; readonly key?: string };
       readonly auth?: { readonly username: string; readonly password: string };
@@ -21,6 +24,7 @@ export type StoreOptions =
 export interface StoreFlags {
   readonly etcd?: string | undefined;
   readonly 'etcd-root'?: string | undefined;
+  readonly 'etcd-quota'?: string | undefined;
   readonly 'etcd-ca'?: string | undefined;
   readonly 'etcd-cert'?: string | undefined;
   readonly 'etcd-key'?: string | undefined;
@@ -60,8 +64,23 @@ export function storeOptions(
   const root = flags['etcd-root'] ?? DEFAULT_ROOT;
   if (!ROOT.test(root))
     throw new Failure(`--etcd-root is "${root}": letters, digits and ._- only, with slashes between them`);
-  const [tls, auth] = [tlsOf(flags, cwd), authOf(flags, env)];
-  return { kind: 'etcd', endpoints, root, ...(tls && { tls }), ...(auth && { auth }) };
+  const [tls, auth, quotaBytes] = [tlsOf(flags, cwd), authOf(flags, env), quotaOf(flags)];
+  return {
+    kind: 'etcd',
+    endpoints,
+    root,
+    ...(quotaBytes && { quotaBytes }),
+    ...(tls && { tls }),
+    ...(auth && { auth }),
+  };
+}
+
+function quotaOf({ 'etcd-quota': text }: StoreFlags): number | undefined {
+  if (text === undefined) return undefined;
+  const bytes = parseBytes(text);
+  if (!bytes)
+    throw new Failure(`--etcd-quota is "${text}", which is no size`, { hint: 'write it as 8Gi, or in bytes' });
+  return bytes;
 }
 
 /** Where a store is to go; undefined where nothing is said of it. The password is in `$COPPICE_TO_ETCD_PASSWORD`. Throws a `Failure` that names the flag. */

@@ -10,17 +10,19 @@ import { Policy } from '../../resources/kinds/policy.ts';
 import { Failure } from '../failure.ts';
 import { type Io, printLine } from '../io.ts';
 import { quoted } from '../render/shell-word.ts';
+import { type Fleet, type FleetWish, LOCAL_GROUP, openFleet } from '../serve/drivers.ts';
 import { type Home, openHome } from '../serve/home.ts';
 import { lockHome } from '../serve/lock-home.ts';
+import { forgetLoneLeader } from '../serve/lone-leader.ts';
+import { machineName } from '../serve/machine-name.ts';
+import { startNodelets } from '../serve/nodelets.ts';
 import { openLog } from '../serve/open-log.ts';
 import { ALONE } from '../serve/server-options.ts';
 import { type StartedServer, startServer } from '../serve/start-server.ts';
 import { stateOf } from '../serve/state-of.ts';
 import { untilAborted } from '../serve/until-aborted.ts';
 import { EXIT_STORE_LOST, whileStoreLives } from '../serve/while-store-lives.ts';
-import { type Fleet, LOCAL_GROUP, openFleet } from './drivers.ts';
 import { tellLeftBehind } from './left-behind.ts';
-import { startNodelets } from './nodelets.ts';
 import type { RunUp, UpOptions } from './options.ts';
 import { applyQuickstart, awaitQuickstart, QUICKSTART_VM, type QuickstartDeps } from './quickstart.ts';
 import { Steps } from './steps.ts';
@@ -30,6 +32,7 @@ const ids = systemIds;
 const random = Math.random;
 /** One machine is shared generously: a flex VM is guaranteed this part of each vCPU. */
 const LOCAL_SHARE = '1/32';
+const DEFAULT_SIM_HOSTS = 3;
 
 export const runUp: RunUp = async (options, io, signal) => {
   try {
@@ -79,9 +82,10 @@ async function runHosts(served: Served, held: AsyncDisposableStack, beganMs: num
   const shared = options.store.kind !== 'sqlite';
   // Whoever alone can serve the store is the same in the next start.
   const where = shared ? `${hostname()}/${process.pid}` : hostname();
+  if (shared) await forgetLoneLeader(server);
   held.use(new Controllers({ transportFor, clock, ids, random, log, where, shared }));
   const fleet = held.use(
-    await steps.step('hosts', () => openFleet(options, { home, clock, ids, log }, signal), hostsLine),
+    await steps.step('hosts', () => openFleet(fleetWish(options), { home, clock, ids, log }, signal), hostsLine),
   );
   steps.say(`  ${fleet.note}`);
   if (fleet.kind === 'qemu') await shareLocally(client, steps, signal);
@@ -94,6 +98,12 @@ async function runHosts(served: Served, held: AsyncDisposableStack, beganMs: num
   steps.say(`up in ${((clock.monotonic() - beganMs) / 1000).toFixed(1)} s\n`);
   for (const line of nextCommands(home, ready)) steps.say(line);
   await Promise.race([untilAborted(signal), nodelets.failed]);
+}
+
+/** Simulated hosts are `mac-1` and so on, the real one is called as its machine. */
+function fleetWish({ driver, hosts = DEFAULT_SIM_HOSTS, faults }: UpOptions): FleetWish {
+  const simulated = Array.from({ length: hosts }, (_, i) => `mac-${i + 1}`);
+  return { driver, simulated, real: machineName(), faults };
 }
 
 /** Whether there is a quickstart VM to try things on. */

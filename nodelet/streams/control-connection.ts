@@ -1,4 +1,5 @@
 import type { RawData, WebSocket } from 'ws';
+import type { ServerChoice } from '../../apiserver/client/server-choice.ts';
 import type { Clock } from '../../resources/ambient/clock.ts';
 import type { Logger } from '../../resources/ambient/log.ts';
 import { isObject } from '../../resources/meta/object.ts';
@@ -9,60 +10,99 @@ import {
   type StreamRequest,
 } from '../../resources/streams/control-messages.ts';
 import { parseStreamRequest } from '../../resources/streams/parse-stream-request.ts';
-import { hostPath, openSocket, type ServerAddress } from './server-socket.ts';
+import { type ControlServers, hostPath, openSocket, type ServerAddress } from './server-socket.ts';
 
 export interface ControlConnectionOptions {
   readonly host: string;
-  readonly server: ServerAddress;
+  readonly control: ControlServers;
   readonly clock: Clock;
   /** A number from 0 up to 1. */
   readonly random: () => number;
   readonly log: Logger;
-  /** Called for each stream the server wants; must not throw. */
-  readonly onDial: (ticket: string, stream: StreamRequest) => void;
+  /** Called for each stream that a server wants; must not throw. That server waits for it, and no other. */
+  readonly onDial: (ticket: string, stream: StreamRequest, server: ServerAddress) => void;
 }
 
 /** Silence this long means the server, or the way to it, is gone: opening counts as silence too. */
 const SILENCE_MS = 3 * PING_INTERVAL_MS;
+/** With another server to turn to, one that does not take the socket is not waited for longer than this. */
+const OPENING_MS = 5_000;
+/** Hosts that lose a server turn to the next one within this time, not all of them at once. */
+const MOVING_MS = 500;
 const FIRST_DELAY_MS = 500;
 const LONGEST_DELAY_MS = 30_000;
 
 /**
- * Keeps one control socket to the server until the signal aborts: opens it again after every loss, waiting longer each time it does not come up, and never
- * in step with other hosts. Resolves when the signal has aborted and the socket is closed.
+ * Keeps one control socket to one of the servers until the signal aborts. After a loss the others are tried at once; when none takes it, all are
+ * tried again, waiting longer each time, and never in step with other hosts. Resolves when the signal has aborted and the socket is closed.
  */
 export async function keepControlConnection(options: ControlConnectionOptions, signal: AbortSignal): Promise<void> {
-  const { clock, log, random, host, server } = options;
-  let failures = 0;
+  const { clock, log, control } = options;
+  const turns = new Turns(control.servers, options.random);
   while (!signal.aborted) {
-    const { wasOpen, why } = await openSocket(server, hostPath(host, 'control'), CONTROL_PROTOCOL, signal).then(
-      (socket) => oneConnection(socket, options, signal),
+    const server = { url: turns.next(), ...(control.tls === undefined ? {} : { tls: control.tls }) };
+    const { wasOpen, why } = await openSocket(server, hostPath(options.host, 'control'), CONTROL_PROTOCOL, signal).then(
+      (socket) => oneConnection(socket, server, options, signal),
       (error: unknown) => ({ wasOpen: false, why: String(error) }),
     );
     if (signal.aborted) return;
-    failures = wasOpen ? 1 : failures + 1;
-    const ceiling = Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** (failures - 1));
-    const delayMs = Math.round(ceiling * (0.5 + random() / 2));
-    log.info('control socket lost', { why, againInMs: delayMs });
-    await clock.sleep(delayMs, signal).catch(() => {});
+    const delayMs = Math.round(turns.lost(server.url, wasOpen));
+    log.info('control socket lost', { server: server.url, why, againInMs: delayMs });
+    if (delayMs > 0) await clock.sleep(delayMs, signal).catch(() => {});
+  }
+}
+
+/** Whose turn it is to be tried, and when. */
+class Turns {
+  readonly #servers: ServerChoice;
+  readonly #random: () => number;
+  readonly #tried = new Set<string>();
+  /** How often in a row each server was tried in vain. */
+  #rounds = 0;
+
+  constructor(servers: ServerChoice, random: () => number) {
+    this.#servers = servers;
+    this.#random = random;
+  }
+
+  next(): string {
+    const [first = ''] = this.#servers.servers;
+    return this.#servers.next(this.#tried) ?? first;
+  }
+
+  /** A socket to the server was lost, or did not come up. Answers how long to wait before the next try, in milliseconds. */
+  lost(server: string, wasOpen: boolean): number {
+    this.#servers.failed(server);
+    if (wasOpen) {
+      this.#tried.clear();
+      this.#rounds = 0;
+    }
+    this.#tried.add(server);
+    if (this.#tried.size < this.#servers.servers.length) return wasOpen ? MOVING_MS * this.#random() : 0;
+    this.#tried.clear();
+    this.#rounds += 1;
+    const ceiling = Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** (this.#rounds - 1));
+    return ceiling * (0.5 + this.#random() / 2);
   }
 }
 
 /** Resolves when the socket is closed, whatever closed it. */
 function oneConnection(
   socket: WebSocket,
+  server: ServerAddress,
   options: ControlConnectionOptions,
   signal: AbortSignal,
 ): Promise<{ readonly wasOpen: boolean; readonly why: string }> {
-  const { clock, log } = options;
+  const { clock, log, control } = options;
+  const openingMs = control.servers.servers.length > 1 ? OPENING_MS : SILENCE_MS;
   return new Promise((resolve) => {
     let wasOpen = false;
     let why = '';
     const giveUp = () => {
-      why = `silent for ${SILENCE_MS / 1000} s`;
+      why = `silent for ${(wasOpen ? SILENCE_MS : openingMs) / 1000} s`;
       socket.terminate();
     };
-    let cancel = clock.after(SILENCE_MS, giveUp);
+    let cancel = clock.after(openingMs, giveUp);
     const heard = () => {
       cancel();
       cancel = clock.after(SILENCE_MS, giveUp);
@@ -71,7 +111,7 @@ function oneConnection(
     signal.addEventListener('abort', leave, { once: true });
     socket.on('open', () => {
       wasOpen = true;
-      log.info('control socket open');
+      log.info('control socket open', { server: server.url });
       heard();
     });
     socket.on('ping', heard);
@@ -79,7 +119,7 @@ function oneConnection(
       heard();
       const message = isBinary ? undefined : parseMessage(data);
       if (message === undefined) log.error('control socket: a message nobody understands');
-      else options.onDial(message.ticket, message.stream);
+      else options.onDial(message.ticket, message.stream, server);
     });
     socket.on('error', (error) => {
       why = error.message;

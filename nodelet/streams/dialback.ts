@@ -10,7 +10,6 @@ import { StreamSocket } from './stream-socket.ts';
 
 export interface DialbackOptions {
   readonly host: string;
-  readonly server: ServerAddress;
   readonly driver: Driver;
   readonly clock: Clock;
   readonly log: Logger;
@@ -33,10 +32,10 @@ export class Dialback {
     return this.#streams.size;
   }
 
-  /** Serves one stream until it ends or the signal aborts. */
-  dial(ticket: string, stream: StreamRequest, signal: AbortSignal): void {
+  /** Serves one stream to the server that asked for it, until it ends or the signal aborts. */
+  dial(ticket: string, stream: StreamRequest, server: ServerAddress, signal: AbortSignal): void {
     const full = this.#streams.size >= MAX_STREAMS;
-    const work = this.#serve(ticket, stream, full, signal)
+    const work = this.#serve(ticket, stream, server, full, signal)
       .catch((error: unknown) => this.#options.log.info('stream not served', { kind: stream.kind, why: String(error) }))
       .finally(() => this.#streams.delete(work));
     this.#streams.add(work);
@@ -47,8 +46,14 @@ export class Dialback {
     while (this.#streams.size > 0) await Promise.allSettled(this.#streams);
   }
 
-  async #serve(ticket: string, stream: StreamRequest, full: boolean, signal: AbortSignal): Promise<void> {
-    const { host, server, driver, clock } = this.#options;
+  async #serve(
+    ticket: string,
+    stream: StreamRequest,
+    server: ServerAddress,
+    full: boolean,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { host, driver, clock } = this.#options;
     const path = `${hostPath(host, 'dialback')}?ticket=${encodeURIComponent(ticket)}`;
     const raw = await openSocket(server, path, DIALBACK_PROTOCOL, signal);
     const socket = new StreamSocket(raw);

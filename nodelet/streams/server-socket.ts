@@ -1,4 +1,11 @@
 import { type ClientOptions, WebSocket } from 'ws';
+import type { ServerChoice } from '../../apiserver/client/server-choice.ts';
+
+/** The servers that a nodelet may keep its control socket to. */
+export interface ControlServers {
+  readonly servers: ServerChoice;
+  readonly tls?: ServerAddress['tls'];
+}
 
 /** The server as a nodelet reaches it. */
 export interface ServerAddress {

@@ -1,5 +1,6 @@
 import { Type } from 'typebox';
 import { hostFacts } from '../guards/host-guard.ts';
+import { hostLease } from '../guards/host-lease.ts';
 import { hostInUse } from '../guards/in-use.ts';
 import { defineCoppiceKind, type ObjectOf } from '../meta/define-kind.ts';
 import { conditions, instant, oneOf, quantity } from '../meta/schema.ts';
@@ -148,6 +149,6 @@ export const Host = defineCoppiceKind({
     { name: 'Accelerator', type: 'string', jsonPath: '.status.driver.accelerator', priority: 1 },
   ],
   nameRule: 'label',
-  rules: { guards: [hostFacts, hostInUse] },
+  rules: { guards: [hostFacts, hostLease, hostInUse] },
 });
 export type Host = ObjectOf<typeof spec, typeof status>;

@@ -1,15 +1,13 @@
 import assert from 'node:assert/strict';
 import { lines } from '../../apiserver/client/watch.ts';
 import type { App } from '../../apiserver/requests/server-request.ts';
-import type { EtcdStoreOptions } from '../../apiserver/store/etcd/store.ts';
 import { CutProxy } from '../harness/cut-proxy.ts';
+import { pairOn } from '../harness/etcd-pair.ts';
 import { EtcdServer, needEtcd } from '../harness/etcd-server.ts';
 import { hurried } from '../harness/hurried-clock.ts';
 import { createVM, makeQuota, mostVMs, removeVM, VMS_URL } from '../harness/quota-world.ts';
 import { rawRequest, send } from '../harness/raw.ts';
-import { startTestServer, type TestServer } from '../harness/server.ts';
 import { until } from '../harness/until.ts';
-import { EtcdHome } from './store/etcd-home.ts';
 
 const EVENTS = '/api/v1/namespaces/default/events';
 
@@ -124,21 +122,6 @@ describe('two API servers on one etcd', () => {
 });
 
 const event = (name: string) => ({ metadata: { name }, involvedObject: { namespace: 'default' } });
-
-/** Two servers, each with a connection of its own; the second opened otherwise if that is asked for. */
-async function pairOn(etcd: EtcdServer, options: Partial<EtcdStoreOptions> = {}) {
-  const ended = new AsyncDisposableStack();
-  const home = ended.use(new EtcdHome(etcd));
-  const stores = [await home.open(), await home.open(options)] as const;
-  const tests = (await Promise.all(stores.map((store) => startTestServer({ store })))) as [TestServer, TestServer];
-  for (const test of tests) ended.use(test);
-  return {
-    stores,
-    tests,
-    app: (i: number): App => (i % 2 === 0 ? tests[0] : tests[1]).server.app,
-    [Symbol.asyncDispose]: () => ended.disposeAsync(),
-  };
-}
 
 /** What a watch of events is told, as `TYPE name`, and by whom it was ended. */
 function watchFrom(app: App, version: string) {

@@ -32,7 +32,7 @@ export interface Question {
 const UNSURE = new Set([408, 500, 502, 504]);
 
 /**
- * Asks once and reads the whole answer. Whoever listens nowhere was asked nothing; of a connection that broke, a 5xx that is unsure and an answer that did not come in
+ * Asks once and reads the whole answer. What was never sent was not done; of a connection that broke, a 5xx that is unsure and an answer that did not come in
  * time nobody knows; 503 and every 4xx promise that nothing was done.
  */
 export async function ask(
@@ -53,8 +53,8 @@ export async function ask(
     for await (const piece of answer.body) pieces.push(piece);
     return answered(answer.status, Buffer.concat(pieces).toString('utf8'));
   } catch (error) {
-    const refused = error instanceof UnreachableError && error.reason === 'refused';
-    const why = giveUp.signal.aborted ? 'no answer in time' : refused ? 'nothing listens' : textOf(error);
+    const refused = error instanceof UnreachableError && !error.sent;
+    const why = giveUp.signal.aborted ? 'no answer in time' : textOf(error);
     return { outcome: refused ? 'refused' : 'unknown', status: 0, body: undefined, why };
   } finally {
     stop();

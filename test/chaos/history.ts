@@ -91,7 +91,7 @@ export class Recorder implements History {
   readonly operations: Operation[] = [];
   readonly #clock: Clock;
   readonly #beganMs: number;
-  readonly #okMs: number[] = [];
+  readonly #answeredMs: number[] = [];
   #moment = 0;
 
   constructor(clock: Clock) {
@@ -109,7 +109,8 @@ export class Recorder implements History {
   add(operation: Plain<Operation>): void {
     const returned = operation.returned ?? this.moment();
     this.operations.push({ ...operation, returned, id: this.operations.length } as Operation);
-    if (operation.outcome === 'ok' && operation.kind !== 'watch') this.#okMs.push(this.#clock.monotonic());
+    const answered = operation.outcome === 'ok' || ('claim' in operation && operation.claim !== undefined);
+    if (answered && operation.kind !== 'watch') this.#answeredMs.push(this.#clock.monotonic());
   }
 
   /** Milliseconds since the beginning. */
@@ -117,12 +118,12 @@ export class Recorder implements History {
     return this.#clock.monotonic() - this.#beganMs;
   }
 
-  /** The longest time without any success, in milliseconds. */
-  longestSilenceMs(): number {
-    let longest = 0;
+  /** The longest time in which nobody was answered, in milliseconds, and when it began. */
+  longestSilence(): { readonly ms: number; readonly sinceMs: number } {
+    let longest = { ms: 0, sinceMs: 0 };
     let before = this.#beganMs;
-    for (const at of [...this.#okMs, this.#clock.monotonic()]) {
-      longest = Math.max(longest, at - before);
+    for (const at of [...this.#answeredMs, this.#clock.monotonic()]) {
+      if (at - before > longest.ms) longest = { ms: at - before, sinceMs: before - this.#beganMs };
       before = at;
     }
     return longest;

@@ -23,8 +23,9 @@ export async function plague(
   const hand = async () => {
     while (!signal.aborted) {
       await rest(deps, LONGEST_REST_MS, signal);
-      const fault = deps.random.pick(world.faults.filter(({ target }) => !busy.has(target)));
-      if (signal.aborted || fault === undefined) continue;
+      const free = world.faults.filter(({ target }) => !busy.has(target));
+      if (signal.aborted || free.length === 0) continue;
+      const fault = deps.random.pick(free);
       busy.add(fault.target);
       counts.set(fault.name, (counts.get(fault.name) ?? 0) + 1);
       await suffer(fault, deps, signal);

@@ -26,7 +26,7 @@ export interface ChaosReport {
   readonly outcomes: Readonly<Record<Outcome, number>>;
   readonly faults: ReadonlyMap<string, number>;
   readonly elapsedMs: number;
-  readonly longestSilenceMs: number;
+  readonly longestSilence: { readonly ms: number; readonly sinceMs: number };
   readonly relists: number;
   readonly violations: readonly Violation[];
 }
@@ -124,7 +124,7 @@ function report(
     outcomes,
     faults,
     elapsedMs: recorder.elapsedMs(),
-    longestSilenceMs: recorder.longestSilenceMs(),
+    longestSilence: recorder.longestSilence(),
     relists: watchers.reduce((sum, { relists }) => sum + relists, 0),
     violations: [...unavailable, ...checkHistory(recorder)],
   };

@@ -1,10 +1,11 @@
 import { connect, createServer, type Server, type Socket } from 'node:net';
 
-/** A TCP relay to a port on loopback that can keep answers back and cut all connections. */
+/** A TCP relay to a port on loopback that can keep answers back, cut all connections, and let none through. */
 export class CutProxy implements AsyncDisposable {
   readonly #server: Server;
   readonly #pairs = new Set<{ readonly client: Socket; readonly target: Socket }>();
   #held = false;
+  #refusing = false;
 
   static async start(targetPort: number): Promise<CutProxy> {
     const proxy = new CutProxy(targetPort);
@@ -14,6 +15,10 @@ export class CutProxy implements AsyncDisposable {
 
   private constructor(targetPort: number) {
     this.#server = createServer((client) => {
+      if (this.#refusing) {
+        client.destroy();
+        return;
+      }
       const target = connect(targetPort, '127.0.0.1');
       const pair = { client, target };
       this.#pairs.add(pair);
@@ -38,9 +43,16 @@ export class CutProxy implements AsyncDisposable {
     for (const { target } of this.#pairs) target.pause();
   }
 
+  /** Ends all connections, and from now on new ones at once. */
+  refuse(): void {
+    this.cut();
+    this.#refusing = true;
+  }
+
   /** Ends all connections; new ones are let through in both directions. */
   cut(): void {
     this.#held = false;
+    this.#refusing = false;
     for (const pair of [...this.#pairs]) this.#end(pair);
   }
 

@@ -111,6 +111,13 @@ export class EtcdServer implements AsyncDisposable {
     this.#child?.kill('SIGCONT');
   }
 
+  /** Starts again on the same port with nothing in it. */
+  async wipe(): Promise<void> {
+    await this.kill();
+    await rm(join(this.#folder, 'data'), { recursive: true, force: true });
+    await this.start();
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     await this.kill();
     await rm(this.#folder, { recursive: true, force: true });
@@ -156,13 +163,15 @@ export async function diskFolder(): Promise<string> {
   return bavail * bsize > MEMORY_DISK_FREE_BYTES ? MEMORY_DISK : tmpdir();
 }
 
-function killOf(child: ChildProcess): () => void {
+/** Kills a process, for when this one ends first. */
+export function killOf(child: ChildProcess): () => void {
   const kill = () => child.kill('SIGKILL');
   child.once('exit', () => process.removeListener('exit', kill));
   return kill;
 }
 
-function ready(child: ChildProcess): Promise<void> {
+/** Resolves when an etcd says that it takes calls; rejects with what it said when it does not within a while, or ends. */
+export function ready(child: ChildProcess): Promise<void> {
   return new Promise((resolve, reject) => {
     let said = '';
     const timer = setTimeout(() => fail('does not start'), START_MS);
@@ -180,7 +189,8 @@ function ready(child: ChildProcess): Promise<void> {
   });
 }
 
-function freePort(): Promise<number> {
+/** A port that nobody listens on just now. */
+export function freePort(): Promise<number> {
   return new Promise((resolve, reject) => {
     const server = createServer();
     server.once('error', reject);

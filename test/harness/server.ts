@@ -43,6 +43,7 @@ export async function startTestServer(
     readonly ring?: RingLimits;
     readonly name?: string;
     readonly hostAuthority?: HostAuthority;
+    readonly unreadBytes?: number;
   } = {},
 ): Promise<TestServer> {
   const store = options.store ?? (await MemoryStore.open({ ids: systemIds }));
@@ -57,6 +58,7 @@ export async function startTestServer(
     log: options.log ?? silentLogger,
     ...(options.serviceAccountKey === undefined ? {} : { serviceAccountKey: options.serviceAccountKey }),
     ...(options.audit === undefined ? {} : { audit: options.audit }),
+    ...(options.unreadBytes === undefined ? {} : { unreadBytes: options.unreadBytes }),
     ...(options.ring === undefined ? {} : { ring: options.ring }),
     ...(options.hostAuthority === undefined ? {} : { hostAuthority: options.hostAuthority }),
     platform: { platform: 'linux/amd64', runtime: 'test' },

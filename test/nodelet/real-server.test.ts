@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { WebSocket } from 'ws';
 import { hostIdentity } from '../../apiserver/auth/identity.ts';
 import type { ResourceClient } from '../../apiserver/client/client.ts';
+import { ServerChoice } from '../../apiserver/client/server-choice.ts';
 import { openPki } from '../../apiserver/pki/pki-files.ts';
 import { hasReason } from '../../controllers/runtime/write.ts';
 import { Semaphore } from '../../nodelet/drivers/semaphore.ts';
@@ -62,7 +63,10 @@ describe('nodelet with the real server', () => {
         name: HOST,
         driver,
         client: server.as(hostIdentity(HOST)),
-        control: { url: listening.url, tls: { ca: listening.caCert, cert: leaf.cert, key: leaf.key } },
+        control: {
+          servers: new ServerChoice([listening.url], () => 0),
+          tls: { ca: listening.caCert, cert: leaf.cert, key: leaf.key },
+        },
         clock: systemClock,
         random: () => 0.5,
         log: silentLogger,

@@ -1,6 +1,10 @@
 import { StoreError } from '../store.ts';
 import { EtcdCallError } from './call-error.ts';
 
+/** Compaction goes on by itself, and writes with it once the alarm is off; no restart is needed. */
+const FULL =
+  'etcd has no room left and takes no more writes: an operator must defragment it (etcdctl defrag) and then take its alarm away (etcdctl alarm disarm)';
+
 /** A failed read, or anything else that is safe to try again, as the contract tells it. Other errors are left as they are. */
 export function readError(error: unknown): unknown {
   if (!(error instanceof EtcdCallError)) return error;
@@ -8,9 +12,10 @@ export function readError(error: unknown): unknown {
   switch (error.failure) {
     case 'Compacted':
     case 'Future':
-    case 'NoSpace':
     case 'TooLarge':
       return new StoreError(error.failure, error.message, options);
+    case 'NoSpace':
+      return new StoreError('NoSpace', FULL, options);
     default:
       return new StoreError('Unavailable', `etcd does not answer: ${error.message}`, options);
   }

@@ -96,12 +96,12 @@ export class SqliteEngine implements Engine {
   }
 
   async size(): Promise<StoreSize> {
-    const [{ size }, { bavail, bsize }] = await Promise.all([
+    const [{ size }, { bavail, blocks, bsize }] = await Promise.all([
       this.#ask((id) => ({ kind: 'size', id })),
       statfs(dirname(this.#path)),
     ]);
     if (size === undefined) throw new StoreError('Unreadable', 'the store did not say how large it is');
-    return { ...size, freeBytes: bavail * bsize };
+    return { ...size, freeBytes: bavail * bsize, diskBytes: blocks * bsize };
   }
 
   async compact(revision: number, signal: AbortSignal | undefined): Promise<void> {

@@ -66,7 +66,9 @@ export function damagedError(path: string, finding: string): StoreError {
  * because the file system has become read-only. After anything else, a failed sync above all, nobody knows.
  */
 export function writeError(error: unknown, isReadOnly: () => boolean = () => false): StoreError {
-  if (sqliteCode(error) === CODE.full) return wrap(error, 'NoSpace');
+  if (error instanceof StoreError) return error;
+  if (sqliteCode(error) === CODE.full)
+    return new StoreError('NoSpace', 'the disk of the store is full', { cause: error });
   const refused = errcode(error) === NOT_WRITTEN || sqliteCode(error) === CODE.readonly;
   if (!refused || !isReadOnly()) return wrap(error, 'UnknownOutcome');
   return new StoreError('Unavailable', 'the file system of the store is read-only', { cause: error });

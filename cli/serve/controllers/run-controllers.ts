@@ -15,6 +15,7 @@ import { ApiError } from '../../../resources/meta/api-error.ts';
 import { Failure } from '../../failure.ts';
 import { type Io, printLine, warn } from '../../io.ts';
 import { Steps } from '../../up/steps.ts';
+import { untilAborted } from '../until-aborted.ts';
 import { readCredential } from './credential.ts';
 import { isHealthy, serveHealth } from './health-server.ts';
 import type { ControllersProcessOptions } from './options.ts';
@@ -71,7 +72,7 @@ async function serve(options: ControllersProcessOptions, io: Io, signal: AbortSi
     () => ready(controllers, signal),
     (member) => `${member} stands by for ${duties.join(', ')}`,
   );
-  await aborted(signal);
+  await untilAborted(signal);
 }
 
 async function openTransport(
@@ -139,12 +140,4 @@ function logTo(io: Io): Logger {
     (line) => warn(io, line),
     () => clock.now(),
   );
-}
-
-/** Resolves when the signal aborts. */
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    signal.addEventListener('abort', () => resolve(), { once: true });
-  });
 }

@@ -3,7 +3,7 @@ import { dropOld, keysOf, phaseOf, type Successive } from '../../../apiserver/pk
 import { Failure } from '../../failure.ts';
 import { printLine } from '../../io.ts';
 import { leavesOf } from './old-leaves.ts';
-import { everyServer, type Rotating, reportsDeps, trustInKubeconfig } from './rotating.ts';
+import { everyHost, everyServer, type Rotating, reportsDeps, trustInKubeconfig } from './rotating.ts';
 import { serverReports } from './server-reports.ts';
 
 /** Drops the old key, when nothing needs it any more. */
@@ -11,7 +11,7 @@ export async function finish(rotating: Rotating, what: Successive): Promise<void
   const { io, folder } = rotating;
   const place = { ...rotating, path: folder.path };
   const phase = phaseOf(place, what);
-  if (phase === 'settled') return printLine(io, `there is one ${what}, and nothing to finish`);
+  if (phase === 'settled') return confirm(rotating, what);
   if (phase === 'trusted')
     throw new Failure(`the new ${what} is not used yet`, { hint: `first: coppice pki rotate ${what}` });
   const [current, ...old] = keysOf(place, what).map(({ text }) => KEY_FILES[what].fingerprint(text));
@@ -20,13 +20,28 @@ export async function finish(rotating: Rotating, what: Successive): Promise<void
   dropOld(place, what);
   if (what === 'ca') trustInKubeconfig(folder);
   printLine(io, `dropped ${what} ${old.join(', ')}`);
-  const by = await everyServer(rotating, `still trusts the old ${what}`, ({ keys }) => keys[what]?.length === 1);
-  printLine(io, `only ${current} is trusted by ${by}`);
+  await confirm(rotating, what);
+}
+
+/** Waits until every server trusts the one key there is, and no other. */
+async function confirm(rotating: Rotating, what: Successive): Promise<void> {
+  const place = { ...rotating, path: rotating.folder.path };
+  // What an earlier run left when it was stopped.
+  dropOld(place, what);
+  const [only] = keysOf(place, what).map(({ text }) => KEY_FILES[what].fingerprint(text));
+  const by = await everyServer(
+    rotating,
+    `still trusts another ${what}`,
+    ({ keys }) => keys[what]?.length === 1 && keys[what]?.[0] === only,
+  );
+  printLine(rotating.io, `only ${what} ${only} is trusted by ${by}`);
 }
 
 /** Throws a `Failure` where the old one is still needed. */
 const CHECKS: Readonly<Record<Successive, (rotating: Rotating) => Promise<void>>> = {
-  async ca({ folder, options }) {
+  async ca(rotating) {
+    const { folder, options } = rotating;
+    await everyHost(rotating);
     const leaves = leavesOf(folder);
     if (leaves.length === 0 || options.force) return;
     throw new Failure(`of the old authority there still are: ${leaves.join(', ')}`, {

@@ -65,6 +65,7 @@ export class Election {
   readonly #renewing = new AbortController();
   readonly #acting = new AbortController();
   #sinceMs: number | undefined;
+  #left = false;
   #missed = 0;
   #lastVersion: string | undefined;
   #restartView = () => {};
@@ -92,7 +93,7 @@ export class Election {
   term(duty: string): Term | undefined {
     const me = this.#membership.standing;
     const lease = this.#view.leases.get(duty);
-    if (me === undefined || lease?.holder !== me) return undefined;
+    if (this.#left || me === undefined || lease?.holder !== me) return undefined;
     return { namespace: ELECTION_NAMESPACE, name: dutyLeaseName(duty), resourceVersion: lease.version };
   }
 
@@ -118,6 +119,7 @@ export class Election {
   /** Gives up what this process led, so that others take it at once. Call it when the duties have let go. Best effort, within two seconds. */
   async leave(): Promise<void> {
     await this.stop();
+    this.#left = true;
     const me = this.#membership.standing;
     this.#renewing.abort();
     await this.#members;

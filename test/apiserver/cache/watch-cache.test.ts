@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
+import fc from 'fast-check';
 import { keyRange } from '../../../apiserver/cache/key-range.ts';
+import { ObjectCodec } from '../../../apiserver/cache/object-codec.ts';
 import { ResourceCache } from '../../../apiserver/cache/resource-cache.ts';
 import { decodeStored, encodeStored, removedAt } from '../../../apiserver/cache/stored-object.ts';
 import { WatchCache } from '../../../apiserver/cache/watch-cache.ts';
@@ -7,6 +9,7 @@ import { MemoryStore } from '../../../apiserver/store/memory/store.ts';
 import { type Batch, type Store, StoreError } from '../../../apiserver/store/store.ts';
 import { systemIds } from '../../../resources/ambient/system-ids.ts';
 import { parseJson } from '../../../resources/meta/json.ts';
+import type { JsonObject, KubeObject } from '../../../resources/meta/object.ts';
 import { aWidget } from '../../builders/widget.ts';
 import { FarStore } from '../../harness/far-store.ts';
 
@@ -186,6 +189,49 @@ describe('the ring of a resource', () => {
       cache.remove('demo/a', removedAt(stored('a', 9), 10));
       assert.deepEqual([cache.size, cache.sorted().length, cache.since(9)?.[0]?.removed], [0, 0, true]);
     }
+  });
+
+  it('tells the same however many events went before', () => {
+    const cache = new ResourceCache(0, { events: 5, bytes: 1 << 20 });
+    for (let revision = 1; revision <= 5000; revision++) {
+      cache.put('demo/a', stored('a', revision));
+      const told = cache.since(Math.max(0, revision - 5))?.map((event) => event.revision);
+      const first = Math.max(1, revision - 4);
+      assert.deepEqual(
+        told,
+        Array.from({ length: revision - first + 1 }, (_, i) => first + i),
+      );
+    }
+    cache.forget(5000);
+    cache.put('demo/a', stored('a', 5001));
+    assert.deepEqual([cache.since(4999), cache.since(5000)?.length], [undefined, 1]);
+  });
+});
+
+describe('an object that was encoded here', () => {
+  const codec = new ObjectCodec();
+  const resource = { group: 'demo.example.com', plural: 'widgets' };
+
+  it('reads back from its value as a parser reads it, and is the same object for all who ask', () => {
+    // Whatever is written was read by our parser once.
+    const fields = fc
+      .dictionary(fc.string(), fc.jsonValue())
+      .map((made) => parseJson(JSON.stringify(made)).value as JsonObject);
+    fc.assert(
+      fc.property(fields, fields, fc.array(fc.constantFrom('spec', 'status', 'gone')), (spec, labels, absent) => {
+        const none = Object.fromEntries(absent.map((name) => [name, undefined]));
+        const metadata = { ...aWidget().metadata, labels: labels as Record<string, string> };
+        const object: KubeObject = { ...aWidget(), spec, deep: [{ ...none, spec }], ...none, metadata };
+        Object.assign(object.metadata, { finalizers: undefined });
+        const value = codec.encode(resource, `${KEY}a`, object);
+        const read = codec.decode(`${KEY}a`, value, 7);
+        const parsed = decodeStored('demo/a', value, 7, (text) => parseJson(text).value);
+        assert.deepEqual(read.object, parsed.object);
+        assert.deepEqual([read.key, read.revision, Buffer.from(read.bytes)], ['demo/a', 7, Buffer.from(parsed.bytes)]);
+        assert.equal(codec.decode(`${KEY}a`, value, 7), read);
+        assert.notEqual(codec.decode(`${KEY}a`, value, 8).object.metadata.resourceVersion, '7');
+      }),
+    );
   });
 });
 

@@ -145,7 +145,9 @@ describe('enrolling a host', () => {
     const credential: Credential = { kind: 'wire', bearer: await mint('narrow') };
     const { request } = await certificationRequest();
     const { app } = servers[0].server;
-    assert.equal((await ask('/other/certificate', { spec: { request } }, { credential })).status, 403);
+    const elsewhere = await ask('/other/certificate', { spec: { request } }, { credential });
+    assert.equal(elsewhere.status, 403);
+    assert.match(elsewhere.body.message ?? '', /"system:enrolling:narrow" cannot create resource/);
     assert.equal((await ask('/narrow/token', {}, { credential })).status, 403);
     for (const url of [HOSTS, `${HOSTS}/narrow`, `${HOSTS}/narrow/controlplane`, '/api/v1/secrets'])
       assert.equal(

@@ -16,9 +16,14 @@ describe('the etcd store at its limits', () => {
   it('refuses writes for want of space, does not do them, reads on, and writes again once there is room', async () => {
     await using etcd = await EtcdServer.start({ quotaBytes: 16 * MIB });
     await using home = new EtcdHome(etcd);
-    const store = await home.open();
+    const store = await home.open({ quotaBytes: 16 * MIB });
+    const { bytes, limitBytes, refusing } = await store.size();
+    assert.deepEqual([bytes < MIB, limitBytes, refusing], [true, 16 * MIB, false]);
     const acknowledged = await fill(store);
-    await rejectsWith('NoSpace', store.txn(txn({ put: { a: 'more' } })).done);
+    const { message } = await rejectsWith('NoSpace', store.txn(txn({ put: { a: 'more' } })).done);
+    assert.match(message, /etcdctl defrag.*etcdctl alarm disarm/);
+    const full = await store.size();
+    assert.deepEqual([full.bytes > 8 * MIB, full.refusing], [true, true]);
     // On a slow machine the store may have moved its watch meanwhile, with a write of its own.
     const latest = await store.latest();
     assert.equal((await store.get('a'))?.modRevision, acknowledged);
@@ -26,6 +31,7 @@ describe('the etcd store at its limits', () => {
     await makeRoom(etcd);
     const again = await write(store, { put: { a: 'again' } });
     assert.ok(again > latest);
+    assert.equal((await store.size()).refusing, false);
     assert.deepEqual((await watched(store, acknowledged, again - acknowledged)).at(-1), `${again}: a=again`);
   });
 

@@ -20,7 +20,7 @@ export class WidgetServer implements AsyncDisposable {
     this.test = test;
   }
 
-  static async start(options: { clock?: Clock } = {}): Promise<WidgetServer> {
+  static async start(options: { clock?: Clock; unreadBytes?: number } = {}): Promise<WidgetServer> {
     const server = new WidgetServer(await startTestServer({ ...options, kinds: [WIDGET, GADGET] }));
     await server.ok('POST', NAMESPACES, { metadata: { name: 'demo' } });
     return server;

@@ -53,8 +53,14 @@ describe('where a control plane keeps its state', () => {
     assert.deepEqual(options.kind === 'etcd' && options.auth, { username: 'coppice', password: 'secret' });
   });
 
+  it('knows how large etcd may grow where somebody says so', () => {
+    const { quotaBytes } = { quotaBytes: undefined, ...read({ etcd: 'a:1', 'etcd-quota': '8Gi' }) };
+    assert.equal(quotaBytes, 8 * 1024 ** 3);
+    for (const wrong of ['', '0', '8 GB', '-1']) refuses({ etcd: 'a:1', 'etcd-quota': wrong }, /^--etcd-quota is/);
+  });
+
   it('refuses flags of etcd where there is none', () => {
-    for (const flag of ['etcd-root', 'etcd-ca', 'etcd-cert', 'etcd-key', 'etcd-user'] as const)
+    for (const flag of ['etcd-root', 'etcd-quota', 'etcd-ca', 'etcd-cert', 'etcd-key', 'etcd-user'] as const)
       refuses({ [flag]: 'x' }, `--${flag} is for a store in etcd`);
   });
 });

@@ -22,13 +22,16 @@ export class UpProcess implements AsyncDisposable {
     home: string,
     args: readonly string[],
     env: Readonly<Record<string, string>> = {},
-    command: 'up' | 'apiserver' = 'up',
+    command: 'up' | 'apiserver' | 'controllers' | 'nodelet' = 'up',
   ) {
     this.#child = spawn(COPPICE, [command, '--home', home, ...args], {
       stdio: ['ignore', 'pipe', 'pipe'],
       detached: true,
       env: { ...process.env, COPPICE_PORT: '0', ...env },
     });
+    // In a group of its own it would outlive whoever started it.
+    const kill = () => this.send('SIGKILL');
+    process.once('exit', kill);
     this.#child.stdout?.setEncoding('utf8').on('data', (text: string) => {
       this.stdout += text;
       this.#tell();
@@ -40,6 +43,7 @@ export class UpProcess implements AsyncDisposable {
     this.ended = new Promise((resolve) => {
       this.#child.on('close', (code, signal) => {
         this.#over = true;
+        process.removeListener('exit', kill);
         this.#tell();
         resolve({ code, signal });
       });
@@ -70,9 +74,18 @@ export class UpProcess implements AsyncDisposable {
     }
   }
 
+  /** Sends it to the whole group, if that is still there. */
+  send(signal: NodeJS.Signals): void {
+    try {
+      process.kill(-this.pid, signal);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+    }
+  }
+
   /** Sends it to the whole group and waits for the end. */
   async end(signal: NodeJS.Signals): Promise<Ended> {
-    if (!this.#over) process.kill(-this.pid, signal);
+    if (!this.#over) this.send(signal);
     return this.ended;
   }
 

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { ServerChoice } from '../../../apiserver/client/server-choice.ts';
 import { keepControlConnection } from '../../../nodelet/streams/control-connection.ts';
 import { lineLogger } from '../../../resources/ambient/log.ts';
 import { ManualClock } from '../../../resources/ambient/manual-clock.ts';
@@ -12,6 +13,9 @@ describe('control connection', () => {
   let ending: AbortController;
   let done: Promise<void>;
   let dials: [string, StreamRequest][];
+  let askedBy: string[];
+  /** Servers besides the first. */
+  let more: StreamServer[];
   let losses: number;
   /** What the last loss was answered with. */
   let againInMs: number;
@@ -21,19 +25,26 @@ describe('control connection', () => {
     clock = new ManualClock();
     ending = new AbortController();
     dials = [];
+    askedBy = [];
+    more = [];
     losses = 0;
   });
   afterEach(async () => {
     ending.abort();
     await done;
-    await server[Symbol.asyncDispose]();
+    for (const each of [server, ...more]) await each[Symbol.asyncDispose]();
   });
 
   const start = (random = 0.5) => {
     done = keepControlConnection(
       {
         host: 'mac-1',
-        server: { url: server.url },
+        control: {
+          servers: new ServerChoice(
+            [server, ...more].map(({ url }) => url),
+            () => 0,
+          ),
+        },
         clock,
         random: () => random,
         log: lineLogger(
@@ -44,7 +55,10 @@ describe('control connection', () => {
           },
           () => clock.now(),
         ),
-        onDial: (ticket, stream) => dials.push([ticket, stream]),
+        onDial: (ticket, stream, { url }) => {
+          dials.push([ticket, stream]);
+          askedBy.push(url);
+        },
       },
       ending.signal,
     );
@@ -129,6 +143,56 @@ describe('control connection', () => {
     }
     assert.equal(server.controls.length, 1);
     assert.equal(socket.readyState, 1);
+  });
+
+  it('turns to the next server within half a second when one is lost, and serves the streams of that one', async () => {
+    more = [await StreamServer.listen()];
+    start();
+    await control();
+    await server[Symbol.asyncDispose]();
+    await waits();
+    assert.equal(againInMs, 250);
+    await clock.advance(250);
+    const socket = await eventually('it is open elsewhere', () => more[0]?.controls[0]);
+    const stream = { kind: 'logs', guestID: 'g', follow: true };
+    socket.send(JSON.stringify({ type: 'dial', ticket: 't', stream }));
+    await eventually('it is passed on', () => dials.length === 1);
+    assert.deepEqual(askedBy, [more[0]?.url]);
+  });
+
+  it('tries each other server at once, and waits only when none takes it', async () => {
+    more = [await StreamServer.listen(), await StreamServer.listen()];
+    const [second, third] = more as [StreamServer, StreamServer];
+    second.refuse = true;
+    third.refuse = true;
+    start(1);
+    (await control()).terminate();
+    await waits();
+    server.refuse = true;
+    const round = () => [server, second, third].map(({ paths }) => paths.length);
+    assert.deepEqual([againInMs, round()], [500, [1, 0, 0]]);
+    await clock.advance(500);
+    await eventually('the third was tried', () => losses === 3 && clock.waiting === 1);
+    assert.deepEqual([againInMs, round()], [500, [1, 1, 1]]);
+    await clock.advance(500);
+    await eventually('all were tried', () => losses === 6 && clock.waiting === 1);
+    assert.deepEqual([againInMs, round()], [1000, [2, 2, 2]]);
+    second.refuse = false;
+    await clock.advance(1000);
+    await eventually('it is open', () => second.controls[0]);
+  });
+
+  it('gives up a server that does not take it, sooner than a silent one', async () => {
+    more = [await StreamServer.listen()];
+    const [second] = more as [StreamServer];
+    server.stall = true;
+    start();
+    await eventually('it is tried', () => server.paths.length === 1);
+    await clock.advance(5_000);
+    await eventually('it is open elsewhere', async () => {
+      await clock.advance(1);
+      return second.controls[0];
+    });
   });
 
   it('is closed when the signal aborts, also while it waits', async () => {

@@ -1,5 +1,6 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { type RawData, type WebSocket, WebSocketServer } from 'ws';
 import { CHANNEL, decodeFrame } from '../../../resources/streams/channel-frames.ts';
 import {
@@ -23,6 +24,8 @@ export class StreamServer implements AsyncDisposable {
   /** Handshakes it saw, by path. */
   readonly paths: string[] = [];
   refuse = false;
+  /** Answers no handshake. */
+  stall = false;
   readonly #http: Server;
   readonly #wss = new WebSocketServer({
     noServer: true,
@@ -30,6 +33,7 @@ export class StreamServer implements AsyncDisposable {
     handleProtocols: ([first]) => first ?? false,
   });
   readonly #waiting = new Map<string, (socket: WebSocket) => void>();
+  readonly #stalled: Duplex[] = [];
   #tickets = 0;
 
   private constructor(http: Server) {
@@ -37,6 +41,7 @@ export class StreamServer implements AsyncDisposable {
     http.on('upgrade', (request, socket, head) => {
       const url = new URL(request.url ?? '', 'http://server');
       this.paths.push(url.pathname);
+      if (this.stall) return void this.#stalled.push(socket.on('error', () => {}).resume());
       const wanted = url.pathname.endsWith('/control') ? CONTROL_PROTOCOL : DIALBACK_PROTOCOL;
       if (this.refuse || request.headers['sec-websocket-protocol'] !== wanted) {
         socket.end('HTTP/1.1 503 Service Unavailable\r\ncontent-length: 0\r\n\r\n');
@@ -76,6 +81,7 @@ export class StreamServer implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     for (const socket of this.#wss.clients) socket.terminate();
+    for (const socket of this.#stalled) socket.destroy();
     const closed = new Promise((resolve) => this.#http.close(resolve));
     this.#http.closeAllConnections();
     await closed;

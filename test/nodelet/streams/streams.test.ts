@@ -69,7 +69,6 @@ describe('streams of a nodelet', () => {
     await driver.start(GUEST, ending.signal);
     dialback = new Dialback({
       host: 'mac-1',
-      server: { url: server.url },
       driver: driver as Driver,
       clock: systemClock,
       log: silentLogger,
@@ -84,7 +83,7 @@ describe('streams of a nodelet', () => {
 
   const open = async (stream: StreamRequest) => {
     const { ticket, socket } = server.ticket();
-    dialback.dial(ticket, stream, ending.signal);
+    dialback.dial(ticket, stream, { url: server.url }, ending.signal);
     return socket;
   };
   const exec = (command: string[], options: { stdin?: boolean; tty?: boolean; guestID?: string } = {}) =>

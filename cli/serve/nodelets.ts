@@ -2,6 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { arch, platform } from 'node:os';
 import { controllerIdentity, hostIdentity, OPERATOR } from '../../apiserver/auth/identity.ts';
 import { ApiClient } from '../../apiserver/client/client.ts';
+import { ServerChoice } from '../../apiserver/client/server-choice.ts';
 import { type KeyPair, shouldRenew } from '../../apiserver/pki/leaf-life.ts';
 import type { Pki } from '../../apiserver/pki/pki-files.ts';
 import type { ApiServer } from '../../apiserver/server.ts';
@@ -15,8 +16,9 @@ import type { Logger } from '../../resources/ambient/log.ts';
 import { Host } from '../../resources/kinds/host.ts';
 import { Image } from '../../resources/kinds/image.ts';
 import { ApiError } from '../../resources/meta/api-error.ts';
-import type { Home } from '../serve/home.ts';
 import type { HostPlan } from './drivers.ts';
+import type { Home } from './home.ts';
+import { RunningFleet } from './running-fleet.ts';
 
 export interface NodeletDeps {
   readonly home: Pick<Home, 'host'>;
@@ -30,14 +32,11 @@ export interface NodeletDeps {
   readonly log: Logger;
 }
 
-/** Hosts at work in this process. Disposing it stops them and leaves guests running. */
-export interface RunningFleet extends AsyncDisposable {
-  /** Rejects when a host cannot go on. */
-  readonly failed: Promise<never>;
-}
-
 /** Starts a nodelet for every host, each with an identity that may touch only its own. */
-export async function startNodelets(hosts: readonly HostPlan[], deps: NodeletDeps): Promise<RunningFleet> {
+export async function startNodelets(
+  hosts: readonly HostPlan[],
+  deps: NodeletDeps,
+): Promise<Pick<RunningFleet, 'failed'> & AsyncDisposable> {
   const ending = new AbortController();
   const { server, home, clock, random } = deps;
   for (const { name } of hosts) mkdirSync(home.host(name), { recursive: true, mode: 0o700 });
@@ -49,14 +48,14 @@ export async function startNodelets(hosts: readonly HostPlan[], deps: NodeletDep
   });
   const shared = images.of<Image>(Image);
   images.start();
-  const running = hosts.map((plan) => startOne(plan, deps, shared, ending.signal));
-  const failed = Promise.race(running.map(({ done }) => done.then(() => new Promise<never>(() => {}))));
-  failed.catch(() => {});
+  const fleet = new RunningFleet(
+    hosts.map((plan) => startOne(plan, deps, shared, ending.signal)),
+    ending,
+  );
   return {
-    failed,
+    failed: fleet.failed,
     async [Symbol.asyncDispose]() {
-      ending.abort(new Error('the hosts are stopping'));
-      await Promise.allSettled(running.map(({ done }) => done));
+      await fleet[Symbol.asyncDispose]();
       await images[Symbol.asyncDispose]();
     },
   };
@@ -103,7 +102,7 @@ function startOne(
       driver,
       images,
       client,
-      control: { url, tls: hostTls(name, client, deps) },
+      control: { servers: new ServerChoice([url], random), tls: hostTls(name, client, deps) },
       clock,
       random,
       log,

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { WebSocket } from 'ws';
 import { hostIdentity } from '../../../apiserver/auth/identity.ts';
 import { openPki, type Pki } from '../../../apiserver/pki/pki-files.ts';
-import { type RunningFleet, startNodelets } from '../../../cli/up/nodelets.ts';
+import { startNodelets } from '../../../cli/serve/nodelets.ts';
 import { Semaphore } from '../../../nodelet/drivers/semaphore.ts';
 import { SerialDriver } from '../../../nodelet/drivers/serial-driver.ts';
 import { SimDriver } from '../../../nodelet/drivers/sim/sim-driver.ts';
@@ -29,7 +29,7 @@ describe('the hosts of up', () => {
   let listening: ListeningServer;
   let pki: Pki;
   let driver: SerialDriver;
-  let fleet: RunningFleet;
+  let fleet: Awaited<ReturnType<typeof startNodelets>>;
   const lines: string[] = [];
   const sockets: WebSocket[] = [];
 

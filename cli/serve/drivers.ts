@@ -6,22 +6,29 @@ import { findQemu } from '../../nodelet/drivers/qemu/installation.ts';
 import { QemuDriver } from '../../nodelet/drivers/qemu/qemu-driver.ts';
 import { Semaphore } from '../../nodelet/drivers/semaphore.ts';
 import { SerialDriver } from '../../nodelet/drivers/serial-driver.ts';
-import { faultsOf } from '../../nodelet/drivers/sim/faults.ts';
+import { faultsOf, type SimFault } from '../../nodelet/drivers/sim/faults.ts';
 import { SimDriver } from '../../nodelet/drivers/sim/sim-driver.ts';
 import { SimGuestsFile } from '../../nodelet/drivers/sim/sim-guests-file.ts';
 import type { Clock } from '../../resources/ambient/clock.ts';
 import type { Ids } from '../../resources/ambient/ids.ts';
 import type { Logger } from '../../resources/ambient/log.ts';
 import { Failure } from '../failure.ts';
-import type { Home } from '../serve/home.ts';
-import { machineName } from '../serve/machine-name.ts';
-import type { UpOptions } from './options.ts';
+import type { Home } from './home.ts';
 
 export interface DriverDeps {
   readonly home: Home;
   readonly clock: Clock;
   readonly ids: Ids;
   readonly log: Logger;
+}
+
+/** The hosts to open: all of `simulated`, or the real one. */
+export interface FleetWish {
+  readonly driver: 'auto' | 'qemu' | 'sim';
+  readonly simulated: readonly string[];
+  readonly real: string;
+  /** What simulated hosts do wrong. */
+  readonly faults: readonly SimFault[];
 }
 
 /** One host to run: its name, its driver, and the group it is made in. */
@@ -43,7 +50,6 @@ export interface Fleet extends AsyncDisposable {
 
 /** The group that `up` on one machine puts its real host in. */
 export const LOCAL_GROUP = 'local';
-const DEFAULT_SIM_HOSTS = 3;
 const GiB = 1024 ** 3;
 /** Simulated Macs come in three sizes, in turn (ruling 25). */
 const SIM_SIZES: readonly HostCapacity[] = [
@@ -58,22 +64,22 @@ export function hostProcesses(clock: Clock): HostProcesses {
 }
 
 /** Opens the drivers that the options ask for; `auto` is QEMU where it runs, else the simulated one. */
-export async function openFleet(options: UpOptions, deps: DriverDeps, signal: AbortSignal): Promise<Fleet> {
-  if (options.driver === 'sim') return openSim(options, deps, 'guests are simulated, as asked (--driver sim)');
+export async function openFleet(wish: FleetWish, deps: DriverDeps, signal: AbortSignal): Promise<Fleet> {
+  if (wish.driver === 'sim') return openSim(wish, deps, 'guests are simulated, as asked (--driver sim)');
   const architecture = arch() === 'arm64' ? 'aarch64' : 'x86_64';
   try {
     await findQemu(architecture, { clock: deps.clock }, signal);
   } catch (error) {
     signal.throwIfAborted();
     const fix = installHint(architecture);
-    if (options.driver === 'qemu') throw new Failure('QEMU is not installed', { hint: fix, cause: error });
+    if (wish.driver === 'qemu') throw new Failure('QEMU is not installed', { hint: fix, cause: error });
     return openSim(
-      options,
+      wish,
       deps,
       `QEMU is not installed, so guests are only simulated: nothing real runs. To change that: ${fix}`,
     );
   }
-  return openQemu(architecture, deps, signal).catch((error: unknown) => {
+  return openQemu(wish.real, architecture, deps, signal).catch((error: unknown) => {
     if (!(error instanceof DriverError)) throw error;
     throw new Failure(`QEMU cannot run guests here: ${error.message}`, {
       hint: 'simulate them with --driver sim',
@@ -88,9 +94,13 @@ function installHint(architecture: 'x86_64' | 'aarch64'): string {
   return `apt-get install --no-install-recommends ${system} qemu-utils`;
 }
 
-async function openQemu(architecture: 'x86_64' | 'aarch64', deps: DriverDeps, signal: AbortSignal): Promise<Fleet> {
+async function openQemu(
+  name: string,
+  architecture: 'x86_64' | 'aarch64',
+  deps: DriverDeps,
+  signal: AbortSignal,
+): Promise<Fleet> {
   const { home, clock, ids, log } = deps;
-  const name = machineName();
   const inner = await QemuDriver.open(
     {
       root: home.host(name),
@@ -116,13 +126,15 @@ async function openQemu(architecture: 'x86_64' | 'aarch64', deps: DriverDeps, si
   };
 }
 
-async function openSim(options: UpOptions, { home, clock }: DriverDeps, note: string): Promise<Fleet> {
-  const { faults } = options;
-  const names = Array.from({ length: options.hosts ?? DEFAULT_SIM_HOSTS }, (_, i) => `mac-${i + 1}`);
+async function openSim(
+  { simulated: names, faults }: FleetWish,
+  { home, clock }: DriverDeps,
+  note: string,
+): Promise<Fleet> {
   const unknown = faults.find(({ host }) => host !== undefined && !names.includes(host));
   if (unknown !== undefined)
     throw new Failure(`--faults: there is no host "${unknown.host}"`, {
-      hint: `there are mac-1 to mac-${names.length}`,
+      hint: `there are ${names[0]} to ${names.at(-1)}`,
     });
   const path = join(home.path, 'hosts', 'sim-guests.json');
   const file = await SimGuestsFile.open(path, clock).catch((error: unknown) => {
@@ -130,7 +142,7 @@ async function openSim(options: UpOptions, { home, clock }: DriverDeps, note: st
   });
   const coldStarts = new Semaphore(Number.MAX_SAFE_INTEGER);
   const hosts = names.map((name, i): HostPlan => {
-    const capacity = SIM_SIZES[i % SIM_SIZES.length] as HostCapacity;
+    const capacity = SIM_SIZES[sizeOf(name, i) % SIM_SIZES.length] as HostCapacity;
     const inner = new SimDriver({ host: file.host(name), capacity, clock, faults: faultsOf(faults, name) });
     return { name, driver: new SerialDriver(inner, { clock, coldStarts }), group: undefined, real: false };
   });
@@ -143,4 +155,10 @@ async function openSim(options: UpOptions, { home, clock }: DriverDeps, note: st
       await file[Symbol.asyncDispose]();
     },
   };
+}
+
+/** Which size a simulated host has: by the number in its name, as others may come and go. */
+function sizeOf(name: string, place: number): number {
+  const number = /([0-9]+)$/.exec(name)?.[1];
+  return number === undefined ? place : Math.max(0, Number(number) - 1);
 }

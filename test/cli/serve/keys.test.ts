@@ -1,0 +1,464 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { X509Certificate } from 'node:crypto';
+import { cpSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { connect, type TLSSocket } from 'node:tls';
+import { promisify } from 'node:util';
+import { tokenIn } from '../../../apiserver/pki/admin-kubeconfig.ts';
+import { readAuthorities } from '../../../apiserver/pki/authority-files.ts';
+import { openPki } from '../../../apiserver/pki/pki-files.ts';
+import { addNext, useNext } from '../../../apiserver/pki/rotation.ts';
+import { systemClock } from '../../../resources/ambient/system-clock.ts';
+import { systemIds } from '../../../resources/ambient/system-ids.ts';
+import { certificationRequest } from '../../harness/certification-request.ts';
+import { EtcdServer, needEtcd } from '../../harness/etcd-server.ts';
+import { tlsRequest } from '../../harness/tls-request.ts';
+import { until } from '../../harness/until.ts';
+import { kubectlPath } from '../../kubectl/find-kubectl.ts';
+import { type KeysServer, KeysWorld } from './keys-world.ts';
+
+const bundleOf = (server: KeysServer) => readAuthorities(join(server.home.path, 'pki'))?.bundle ?? '';
+const certificatesIn = (pem: string) => pem.match(/-----BEGIN [^-]+-----[^-]+-----END [^-]+-----/g) ?? [];
+
+/** The status of a request with the token in the kubeconfig, or another, to a server that must be of these authorities. */
+async function ask(
+  server: KeysServer,
+  { ca = bundleOf(server), token = tokenIn(server.home.kubeconfig), path = '/api' } = {},
+) {
+  const { status } = await tlsRequest(`${server.url}${path}`, {
+    ca,
+    headers: { authorization: `Bearer ${token}` },
+    agent: false,
+  });
+  return status;
+}
+
+/** A connection that stays, and whether it is still answered on. */
+async function stayingConnection(server: KeysServer): Promise<{ answers(): Promise<boolean>; end(): void }> {
+  const socket = await new Promise<TLSSocket>((resolve, reject) => {
+    const { hostname, port } = new URL(server.url);
+    const made = connect({ host: hostname, port: Number(port), ca: bundleOf(server) }, () => resolve(made));
+    made.once('error', reject);
+  });
+  return {
+    async answers() {
+      const answered = new Promise<boolean>((resolve) => {
+        socket.once('data', (data) => resolve(String(data).startsWith('HTTP/1.1 200')));
+        socket.once('close', () => resolve(false));
+      });
+      socket.write('GET /livez HTTP/1.1\r\nhost: x\r\n\r\n');
+      return answered;
+    },
+    end: () => socket.destroy(),
+  };
+}
+
+/** Real kubectl with a server's kubeconfig, where there is one. */
+async function kubectlSees(server: KeysServer): Promise<void> {
+  const kubectl = kubectlPath();
+  if (typeof kubectl !== 'string') return void process.stderr.write(`skipped: kubectl (${kubectl.why})\n`);
+  const cache = join(server.home.path, 'kubectl-cache');
+  const { stdout } = await promisify(execFile)(kubectl, [
+    '--kubeconfig',
+    server.home.kubeconfig,
+    '--cache-dir',
+    cache,
+    'get',
+    'ns',
+    '-o',
+    'name',
+  ]);
+  assert.match(stdout, /namespace\/default/);
+}
+
+describe('changing keys while a server runs', function () {
+  this.timeout(180_000);
+  let world: KeysWorld;
+  beforeEach(async () => {
+    world = await KeysWorld.make();
+  });
+  afterEach(() => world[Symbol.asyncDispose]());
+
+  const ok = async (name: string, line: string) => {
+    const { code, stdout, stderr } = await world.run(name, line);
+    assert.equal(code, 0, `${line}: ${stderr}`);
+    return stdout;
+  };
+
+  it('ca: kubectl and open connections go on before, between and after; the old authority counts for nothing in the end', async () => {
+    await using server = await world.serve('a');
+    const staying = await stayingConnection(server);
+    const old = bundleOf(server);
+    const hostPair = await server.pki.issueClient({ commonName: 'operator', organizations: ['coppice:operators'] });
+    const asOldClient = async () => {
+      const { status } = await tlsRequest(`${server.url}/api`, { ca: bundleOf(server), ...hostPair, agent: false });
+      return status;
+    };
+    await kubectlSees(server);
+    assert.match(
+      await ok('a', 'pki rotate ca --trust-only'),
+      /^1\. added ca [0-9a-f]{16}:.*\n2\. trusted by server a, and by every host\n/,
+    );
+    assert.equal(certificatesIn(bundleOf(server)).length, 2);
+    assert.equal(await ask(server, { ca: old }), 200, 'the old one still issues');
+    await kubectlSees(server);
+    assert.match(await ok('a', 'pki rotate ca'), /^1\. there already is ca .*\n2\. .*\n3\. used by server a\n/);
+    await assert.rejects(ask(server, { ca: old }), 'the leaf is of the new one');
+    assert.equal(await ask(server), 200);
+    assert.equal(await asOldClient(), 200, 'certificates of the old one are good');
+    await kubectlSees(server);
+    const again = await world.run('a', 'pki rotate ca');
+    assert.match(again.stderr, /is not finished: the old one is still trusted\nhint: .*coppice pki rotate ca --finish/);
+    const certificate = join(server.home.host('mac-1'), 'host.crt');
+    mkdirSync(server.home.host('mac-1'), { recursive: true });
+    writeFileSync(certificate, hostPair.cert);
+    const refused = await world.run('a', 'pki rotate ca --finish');
+    assert.deepEqual(
+      [refused.code, refused.stderr.includes(certificate), refused.stderr.includes('--force')],
+      [1, true, true],
+    );
+    rmSync(certificate);
+    assert.match(
+      await ok('a', 'pki rotate ca --finish'),
+      /^dropped ca [0-9a-f]{16}\nonly ca [0-9a-f]{16} is trusted by server a\n$/,
+    );
+    assert.equal(await asOldClient(), 401, 'certificates of the old one are not');
+    assert.equal(await ask(server), 200);
+    await kubectlSees(server);
+    assert.ok(await staying.answers(), 'the connection of before is still good');
+    staying.end();
+    assert.equal(certificatesIn(readFileSync(server.home.kubeconfig, 'utf8')).length, 0);
+    assert.match(await ok('a', 'pki rotate ca --finish'), /^only ca [0-9a-f]{16} is trusted by server a\n$/);
+  });
+
+  it('ca: is not used before every enrolled host was told of it, and not finished before each has a certificate of it', async () => {
+    await using server = await world.serve('a');
+    const post = async (path: string, body: object, tls: object = {}) => {
+      const authorization = 'cert' in tls ? {} : { authorization: `Bearer ${tokenIn(server.home.kubeconfig)}` };
+      const headers = { 'content-type': 'application/json', ...authorization };
+      const url = `${server.url}/apis/coppice.dev/v1/hosts${path}`;
+      const sent = JSON.stringify({ apiVersion: 'coppice.dev/v1', ...body });
+      const { status, text } = await tlsRequest(url, {
+        method: 'POST',
+        ca: bundleOf(server),
+        agent: false,
+        body: sent,
+        ...tls,
+        headers: { ...headers, ...('headers' in tls ? (tls.headers as object) : {}) },
+      });
+      assert.equal(status, 201, text);
+      return (JSON.parse(text) as { status: { token: string; certificate: string } }).status;
+    };
+    await post('', { kind: 'Host', metadata: { name: 'mac-9' } });
+    const { token } = await post('/mac-9/token', { kind: 'HostToken' });
+    const { request, key } = await certificationRequest();
+    const wish = { kind: 'HostCertificate', spec: { request } };
+    const enrolled = await post('/mac-9/certificate', wish, { headers: { authorization: `Bearer ${token}` } });
+    let cert = enrolled.certificate;
+    const renew = async () => {
+      cert = (await post('/mac-9/certificate', wish, { cert, key })).certificate;
+    };
+    const early = await world.run('a', 'pki rotate ca --timeout 5s');
+    assert.match(early.stderr, /^error: hosts that do not know of the authorities yet: mac-9\nhint: .*--force/);
+    await renew();
+    await ok('a', 'pki rotate ca');
+    const late = await world.run('a', 'pki rotate ca --finish --timeout 5s');
+    assert.match(late.stderr, /^error: hosts that do not know of the authorities yet: mac-9\n/);
+    await renew();
+    await ok('a', 'pki rotate ca --finish');
+    await renew();
+    await ok('a', 'pki rotate ca --trust-only --force');
+  });
+
+  it('operator-token: the new one is in the kubeconfig only, and the old one is refused at once or when its time is over', async () => {
+    await using server = await world.serve('a');
+    const old = tokenIn(server.home.kubeconfig) ?? '';
+    const said = await ok('a', 'pki rotate operator-token');
+    const token = tokenIn(server.home.kubeconfig) ?? '';
+    assert.notEqual(token, old);
+    assert.ok(!said.includes(token) && !server.logged.join('\n').includes(token));
+    assert.deepEqual([await ask(server), await ask(server, { token: old })], [200, 401]);
+    assert.equal(statSync(server.home.kubeconfig).mode & 0o777, 0o600);
+    await kubectlSees(server);
+    assert.match(await ok('a', 'pki rotate operator-token --keep-old 1h'), /the old one is accepted until 20/);
+    assert.deepEqual([await ask(server), await ask(server, { token })], [200, 200]);
+  });
+
+  it('service-account-key: is not dropped while its tokens live, unless forced', async () => {
+    await using server = await world.serve('a');
+    const ca = bundleOf(server);
+    const post = (path: string, body: object) =>
+      tlsRequest(`${server.url}${path}`, {
+        method: 'POST',
+        ca,
+        agent: false,
+        headers: { authorization: `Bearer ${tokenIn(server.home.kubeconfig)}`, 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      });
+    const accounts = '/api/v1/namespaces/default/serviceaccounts';
+    await post(accounts, { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'ci' } });
+    const request = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest' };
+    const minted = JSON.parse((await post(`${accounts}/ci/token`, request)).text) as { status: { token: string } };
+    const { token } = minted.status;
+    await ok('a', 'pki rotate service-account-key');
+    assert.equal(await ask(server, { token }), 200);
+    const refused = await world.run('a', 'pki rotate service-account-key --finish');
+    assert.match(refused.stderr, /tokens that the old key signed are good until 20\S+:00:00Z\nhint: .*--force/);
+    await ok('a', 'pki rotate service-account-key --finish --force');
+    assert.equal(await ask(server, { token }), 401);
+  });
+
+  it('sealing-key: Secrets are sealed anew, and the old key is dropped only then', async () => {
+    await using server = await world.serve('a');
+    const [old = ''] = server.pki.sealingKeys();
+    await ok('a', 'pki rotate sealing-key');
+    await ok('a', 'pki rotate sealing-key --finish');
+    assert.equal(server.pki.sealingKeys().length, 1);
+    assert.ok(!server.pki.sealingKeys().includes(old));
+    const offline = await world.run('a', 'pki rotate sealing-key --offline');
+    assert.equal(offline.code, 0);
+    const blind = await world.run('a', 'pki rotate sealing-key --finish --offline --force');
+    assert.match(blind.stderr, /only servers know whether anything is sealed with the old key/);
+    assert.equal(server.pki.sealingKeys().length, 2);
+  });
+
+  it('shows what there is, and nothing secret of it', async () => {
+    await using server = await world.serve('a');
+    await ok('a', 'pki rotate sealing-key --trust-only');
+    const table = await ok('a', 'pki show -o table');
+    assert.match(
+      table,
+      /^WHAT +USE +FILE +SINCE +UNTIL +FINGERPRINT\nca +issues +ca\.crt +20\S+Z +20\S+Z +[0-9a-f]{16}\n/,
+    );
+    assert.match(table, /sealing-key +seals .*\nsealing-key +next /);
+    const json = JSON.parse(await ok('a', 'pki show -o json')) as { what: string; fingerprint: string }[];
+    assert.deepEqual(
+      json.map(({ what }) => what),
+      ['ca', 'service-account-key', 'sealing-key', 'sealing-key', 'operator-token', 'server-certificate'],
+    );
+    const secrets = [
+      ...server.pki.sealingKeys(),
+      tokenIn(server.home.kubeconfig) ?? '',
+      server.pki.operatorTokens()[0]?.hash ?? '',
+    ];
+    for (const secret of secrets) assert.ok(!table.includes(secret) && !JSON.stringify(json).includes(secret));
+    assert.ok(!table.includes('PRIVATE'));
+  });
+
+  it('tells how it is used, where there is nothing to change and where no server runs', async () => {
+    const none = await world.run('a', 'pki rotate ca');
+    assert.match(none.stderr, /pki is no folder of keys\nhint: /);
+    {
+      await using _server = await world.serve('a');
+      assert.match(
+        (await world.run('a', 'pki rotate')).stderr,
+        /name what to change: ca, service-account-key, sealing-key, operator-token/,
+      );
+      assert.match((await world.run('a', 'pki rotate kitchen')).stderr, /there is no "kitchen" to change, only ca,/);
+      assert.match((await world.run('a', 'pki rotate operator-token --finish')).stderr, /has no second step/);
+      assert.match((await world.run('a', 'pki rotate ca --timeout soon')).stderr, /--timeout is "soon"/);
+    }
+    const alone = await world.run('a', 'pki rotate ca');
+    assert.match(alone.stderr, /no server says which keys it works with: nothing listens at .*\nhint: .*--offline/);
+    assert.match(
+      (await world.run('a', 'pki rotate ca --finish')).stderr,
+      /is not used yet\nhint: first: coppice pki rotate ca/,
+    );
+    assert.match(await ok('a', 'pki rotate ca --offline'), /3\. used by nobody: no server was asked/);
+    await using server = await world.serve('a');
+    assert.equal(await ask(server), 200);
+    assert.ok(
+      certificatesIn(bundleOf(server))[0]?.includes(
+        new X509Certificate(server.pki.issuingCert).toString().split('\n')[1] ?? '-',
+      ),
+    );
+  });
+
+  it('a folder that is half changed is named and not worked with; the server goes on, and takes it over when it is whole', async () => {
+    await using server = await world.serve('a');
+    const folder = join(server.home.path, 'pki');
+    const kept = world.path('kept');
+    cpSync(folder, kept, { recursive: true });
+    const place = { path: kept, clock: systemClock, ids: systemIds };
+    await addNext(place, 'ca');
+    useNext(place, 'ca');
+    writeFileSync(join(folder, 'ca.crt'), readFileSync(join(kept, 'ca.crt')));
+    await until('it is said', () =>
+      server.logged.some((line) => /BadKeyFileError.*ca\.key is not the key of ca\.crt/.test(line)),
+    );
+    assert.equal(await ask(server, { ca: server.pki.caCert }), 200);
+    assert.equal(certificatesIn(server.pki.caCert).length, 1);
+    writeFileSync(join(folder, 'ca.key'), readFileSync(join(kept, 'ca.key')));
+    await until('it is taken over', () => certificatesIn(server.pki.caCert).length === 2);
+    await server[Symbol.asyncDispose]();
+    writeFileSync(join(folder, 'sealing.key'), 'junk');
+    await assert.rejects(world.serve('a'), /sealing\.key does not hold keys of 32 bytes in hex/);
+  });
+});
+
+describe('changing keys of several servers', function () {
+  this.timeout(180_000);
+  let etcd: EtcdServer;
+  let world: KeysWorld;
+  before(async function () {
+    needEtcd(this);
+    etcd = await EtcdServer.start();
+  });
+  after(() => etcd?.[Symbol.asyncDispose]());
+  let root = 0;
+  beforeEach(async () => {
+    world = await KeysWorld.make();
+    root++;
+  });
+  afterEach(() => world[Symbol.asyncDispose]());
+  const store = () => ({ kind: 'etcd', endpoints: etcd.endpoints, root: `keys-${root}` }) as const;
+
+  it('that share the folder: each learns of each step, and serves under it', async () => {
+    const pki = world.path('shared');
+    await using a = await world.serve('a', { pki, store: store() });
+    await using b = await world.serve('b', { pki, store: store() });
+    for (const what of ['ca', 'service-account-key', 'sealing-key']) {
+      const changed = await world.run('a', `pki rotate ${what} --pki ${pki}`);
+      assert.match(
+        changed.stdout,
+        /2\. trusted by servers a, b(, and by every host)?\n3\. used by servers a, b\n/,
+        changed.stderr,
+      );
+    }
+    for (const server of [a, b]) await kubectlSees(server);
+    await until('b has a certificate of the new authority', () => {
+      const shown = readFileSync(b.home.kubeconfig, 'utf8');
+      const cert = /client-certificate-data: (\S+)/.exec(shown)?.[1] ?? '';
+      return new X509Certificate(Buffer.from(cert, 'base64')).verify(new X509Certificate(b.pki.issuingCert).publicKey);
+    });
+    for (const what of ['ca', 'service-account-key', 'sealing-key']) {
+      const finished = await world.run('a', `pki rotate ${what} --finish --pki ${pki}`);
+      assert.match(finished.stdout, /is trusted by servers a, b\n$/, finished.stderr);
+    }
+    for (const server of [a, b]) await kubectlSees(server);
+    const { stderr, code } = await world.run('a', `pki rotate operator-token --pki ${pki}`);
+    assert.equal(code, 0, stderr);
+    const token = tokenIn(a.home.kubeconfig) ?? '';
+    for (const server of [a, b]) {
+      const { status } = await tlsRequest(`${server.url}/api`, {
+        ca: a.pki.caCert,
+        headers: { authorization: `Bearer ${token}` },
+        agent: false,
+      });
+      assert.equal(status, 200);
+    }
+  });
+
+  it('that have copies: nothing is used before the copy is there too, and the same command goes on', async () => {
+    await using a = await world.serve('a', { store: store() });
+    const minted = await world.runBare('apiserver', 'token', '--kubeconfig', a.home.kubeconfig);
+    assert.equal(minted.stdout.trimEnd().split('\n').length, 1);
+    const joined = await world.run('b', `apiserver join ${minted.stdout.trim()}`);
+    assert.equal(joined.code, 0, joined.stderr);
+    await using b = await world.serve('b', { store: store() });
+    await kubectlSees(b);
+    assert.equal(tokenIn(b.home.kubeconfig), undefined, 'the operator’s token stays where it was');
+    assert.equal(await ask(b, { token: tokenIn(a.home.kubeconfig) }), 200, 'and is good there');
+    const late = await world.run('a', 'pki rotate ca --timeout 5s');
+    assert.match(late.stderr, /^error: b did not say that it trusts the new ca\nhint: where a server has a copy of /);
+    assert.match(late.stdout, /^1\. added ca [0-9a-f]{16}:[^\n]*\n$/);
+    const copy = async () => {
+      const again = await world.runBare('apiserver', 'token', '--kubeconfig', a.home.kubeconfig);
+      assert.equal((await world.run('b', `apiserver join ${again.stdout.trim()} --again`)).code, 0);
+    };
+    await copy();
+    const half = await world.run('a', 'pki rotate ca --timeout 8s');
+    assert.match(half.stdout, /^1\. there already is ca .*\n2\. trusted by servers a, b, and by every host\n$/);
+    assert.match(half.stderr, /^error: b did not say that it uses the new ca\n/);
+    await kubectlSees(b);
+    await copy();
+    const finished = await world.run('a', 'pki rotate ca --finish --timeout 10s');
+    assert.match(finished.stdout, /^dropped ca /, finished.stderr);
+    assert.match(finished.stderr, /^error: b still trusts another ca\n/);
+    await copy();
+    assert.match(
+      (await world.run('a', 'pki rotate ca --finish')).stdout,
+      /^only ca [0-9a-f]{16} is trusted by servers a, b\n$/,
+    );
+    await kubectlSees(a);
+  });
+});
+
+describe('joining', function () {
+  this.timeout(180_000);
+  let world: KeysWorld;
+  let server: KeysServer;
+  before(async () => {
+    world = await KeysWorld.make();
+    server = await world.serve('a');
+  });
+  after(() => world[Symbol.asyncDispose]());
+
+  const token = async () =>
+    (await world.runBare('apiserver', 'token', '--kubeconfig', server.home.kubeconfig)).stdout.trim();
+
+  it('shows its token to no server that is not of the fleet', async () => {
+    await using other = await world.serve('other');
+    const line = await token();
+    const wrong = await world.run('new', `apiserver join ${line} --server ${other.url}`);
+    assert.match(
+      wrong.stderr,
+      /^error: the server at https:\/\/127\.0\.0\.1:\d+ is not of the fleet that the token is of\nhint: /,
+    );
+    assert.equal((await world.run('new', `apiserver join ${line}`)).code, 0, 'it is still good');
+  });
+
+  it('writes all of the folder or nothing, and over nothing', async () => {
+    const line = await token();
+    const full = await world.run('a', `apiserver join ${line}`);
+    assert.match(full.stderr, /pki has keys already\nhint: /);
+    const joined = await world.run('second', `apiserver join ${line}`);
+    assert.match(joined.stdout, /^wrote the keys of the fleet into .*second\/pki\nstart the server/);
+    const folder = world.path('second', 'pki');
+    assert.equal(statSync(folder).mode & 0o777, 0o700);
+    for (const name of ['ca.crt', 'ca.key', 'sealing.key', 'service-account.key', 'operator-token.sha256'])
+      assert.equal(statSync(join(folder, name)).mode & 0o777, 0o600, name);
+    const pki = await openPki(folder, ['localhost'], systemClock, systemIds);
+    assert.deepEqual(pki.sealingKeys(), server.pki.sealingKeys());
+    const used = await world.run('third', `apiserver join ${line}`);
+    assert.match(used.stderr, /^error: the join token is not good: it was used at 20/);
+    assert.throws(() => statSync(world.path('third', 'pki')), { code: 'ENOENT' });
+    assert.ok(![...server.logged, used.stderr, joined.stdout].join('\n').includes(line.split('.')[1] ?? ''));
+  });
+
+  it('brings a folder up to date, and only one of the same fleet', async () => {
+    assert.equal((await world.run('kept', `apiserver join ${await token()}`)).code, 0);
+    assert.equal((await world.run('a', 'pki rotate sealing-key --trust-only')).code, 0);
+    const again = await world.run('kept', `apiserver join ${await token()} --again`);
+    assert.match(again.stdout, /^wrote the keys of the fleet that changed into .*kept\/pki\n$/, again.stderr);
+    const pki = await openPki(world.path('kept', 'pki'), ['localhost'], systemClock, systemIds);
+    assert.deepEqual(pki.sealingKeys(), server.pki.sealingKeys());
+    assert.equal(pki.sealingKeys().length, 2);
+    assert.match(
+      (await world.run('empty', `apiserver join ${await token()} --again`)).stderr,
+      /has no keys yet\nhint: /,
+    );
+    await using _other = await world.serve('foreign');
+    const before = readFileSync(world.path('foreign', 'pki', 'ca.key'), 'utf8');
+    const foreign = await world.run('foreign', `apiserver join ${await token()} --again`);
+    assert.match(foreign.stderr, /are of another fleet, or of too long ago\nhint: /);
+    assert.equal(readFileSync(world.path('foreign', 'pki', 'ca.key'), 'utf8'), before);
+  });
+
+  it('says what is wrong with what it is given', async () => {
+    for (const [line, told] of [
+      ['apiserver join', /give the token that coppice apiserver token printed/],
+      ['apiserver join nonsense', /give the token that coppice apiserver token printed/],
+      [
+        `apiserver join ${await token()} --server http://127.0.0.1:1`,
+        /--server is "http:\/\/127\.0\.0\.1:1", which is not https/,
+      ],
+      [`apiserver join ${await token()} --server https://127.0.0.1:1`, /nothing listens at https:\/\/127\.0\.0\.1:1/],
+    ] as const) {
+      const { code, stderr } = await world.run('fourth', line);
+      assert.equal(code, 1, line);
+      assert.match(stderr, told);
+    }
+  });
+});
