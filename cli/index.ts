@@ -9,9 +9,11 @@ import Describe from './commands/describe.ts';
 import Exec from './commands/exec.ts';
 import Get from './commands/get.ts';
 import HostToken from './commands/host/token.ts';
+import HostTrustStore from './commands/host/trust-store.ts';
 import ImagesBuild from './commands/images/build.ts';
 import Kubeconfig from './commands/kubeconfig.ts';
 import Logs from './commands/logs.ts';
+import MigrateStore from './commands/migrate-store.ts';
 import Nodelet from './commands/nodelet.ts';
 import PkiRotate from './commands/pki/rotate.ts';
 import PkiShow from './commands/pki/show.ts';
@@ -34,9 +36,11 @@ export const COMMANDS = {
   exec: Exec,
   get: Get,
   'host:token': HostToken,
+  'host:trust-store': HostTrustStore,
   'images:build': ImagesBuild,
   kubeconfig: Kubeconfig,
   logs: Logs,
+  'migrate-store': MigrateStore,
   nodelet: Nodelet,
   'pki:rotate': PkiRotate,
   'pki:show': PkiShow,
