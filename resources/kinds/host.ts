@@ -1,8 +1,8 @@
-import { Type } from 'typebox';
 import { hostFacts } from '../guards/host-guard.ts';
 import { hostInUse } from '../guards/in-use.ts';
 import { defineCoppiceKind, type ObjectOf } from '../meta/define-kind.ts';
 import { conditions, instant, oneOf, quantity } from '../meta/schema.ts';
+import { Type } from '../meta/type.ts';
 
 const amounts = (what: string) =>
   Type.Optional(

@@ -1,7 +1,7 @@
-import { Type } from 'typebox';
 import { fence } from '../guards/guard.ts';
 import { defineCoppiceKind, type ObjectOf } from '../meta/define-kind.ts';
 import { conditions, quantity } from '../meta/schema.ts';
+import { Type } from '../meta/type.ts';
 
 const spec = Type.Object(
   {
