@@ -95,7 +95,8 @@ export class ChaosClient {
     const value = kind === 'delete' ? undefined : `${id}-${this.#writes++}`;
     const server = this.#server;
     const called = recorder.moment();
-    const answer = await this.#ask(questionOf(kind, key, value, over), server);
+    const question = this.#question(kind, key, value, over);
+    const answer = await this.#onceMore(question, await this.#ask(question, server));
     const made =
       answer.outcome === 'ok' && value !== undefined && answer.body !== undefined ? foundIn(answer.body) : undefined;
     const claim = claimOf(answer);
@@ -110,6 +111,25 @@ export class ChaosClient {
       ...(claim === undefined ? {} : { claim }),
     });
     return answer.outcome === 'ok' || claim !== undefined;
+  }
+
+  /** Most ways there are to ask for a write: whatever stands may also be patched, and a create may have a key that makes it safe to ask again. */
+  #question(kind: Write['kind'], key: string, value: string | undefined, over: number | undefined): Question {
+    const { random } = this.#deps;
+    if (kind === 'update' && over === undefined && random.oneIn(2)) {
+      const headers = { 'content-type': 'application/merge-patch+json' };
+      return { method: 'PATCH', path: `${COLLECTION}/${key}`, body: { data: { value } }, headers };
+    }
+    const question = questionOf(kind, key, value, over);
+    if (kind !== 'create' || random.oneIn(2)) return question;
+    return { ...question, headers: { 'idempotency-key': `create-${value}` } };
+  }
+
+  /** A create of unknown outcome that has a key is asked for again, at whatever server: it is made once all the same. What refuses it then knows nothing of the first, which may still come. */
+  async #onceMore(question: Question, first: Answer): Promise<Answer> {
+    if (first.outcome !== 'unknown' || question.headers?.['idempotency-key'] === undefined) return first;
+    const again = await this.#ask(question, this.#deps.random.below(this.#deps.servers.length));
+    return again.outcome === 'ok' ? again : { ...first, why: `${first.why}, then ${again.why}` };
   }
 
   #ask(question: Question, server: number): Promise<Answer> {

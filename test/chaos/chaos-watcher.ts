@@ -29,8 +29,14 @@ export class ChaosWatcher {
     return Math.max(0, this.#relists);
   }
 
+  /** How far it has been told everything. */
   get position(): number {
     return this.#position ?? 0;
+  }
+
+  /** Where it is to end; Infinity while nobody has said. */
+  get target(): number {
+    return this.#target;
   }
 
   /** Lets it end once it has come to a version. */
