@@ -25,6 +25,7 @@ import { followDefinitions } from './crds/follow-definitions.ts';
 import { putOwnDefinitions } from './crds/own-definitions.ts';
 import { serverVersion } from './discovery/version.ts';
 import { EnrollmentTokens } from './enrollment/enrollment-tokens.ts';
+import { HostAuthorities } from './enrollment/host-authorities.ts';
 import { type HostAuthority, HostEnrollment } from './enrollment/host-enrollment.ts';
 import { keepForgetting } from './idempotency/forget-answers.ts';
 import { inProcessTransport } from './in-process-transport.ts';
@@ -152,7 +153,8 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
   const enrollment = new EnrollmentTokens({ store, clock, ids });
   const operatorTokens = new OperatorTokens([{ hash: operatorTokenHash }], clock);
   const bearerTokens = createBearerTokens({ operatorTokens, serviceAccounts, enrollment });
-  const hosts = new HostEnrollment(enrollment, options.hostAuthority);
+  const hostAuthorities = new HostAuthorities(store, cache);
+  const hosts = new HostEnrollment(enrollment, options.hostAuthority, hostAuthorities);
   const joining = new ServerJoining(new JoinTokens({ store, clock, ids }), options.joinMaterial);
   const admit = {
     authenticate: createAuthenticator(bearerTokens),
@@ -187,6 +189,7 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
     expiries,
     sealer,
     resealer,
+    hostAuthorities,
     clock,
     ...(options.rereadKeys === undefined ? {} : { read: options.rereadKeys }),
   });

@@ -17,6 +17,7 @@ import { fanOut } from './fan-out.ts';
 import { get } from './get.ts';
 import { type BenchWorld, type Goal, NotMeasured } from './goal.ts';
 import { guestStart } from './guest-start.ts';
+import { handover } from './handover.ts';
 import { MIN_ROUNDS, measure, type Result } from './harness.ts';
 import { informer } from './informer.ts';
 import { kubectlGet } from './kubectl-get.ts';
@@ -42,6 +43,7 @@ const GOALS: readonly Goal[] = [
   startAgain,
   guestStart,
   exec,
+  handover,
 ];
 const RUNS = 3;
 

@@ -15,6 +15,7 @@ const PARTS = [
     file: 'test/fuzz/malformed-requests.test.ts',
     env: { COPPICE_FUZZ_REQUESTS: '100000' },
   },
+  { name: '1,000 watchers that do not read', file: 'test/apiserver/slow-watchers.soak.ts', env: {} },
   { name: 'coppice up, 10 adoptions', file: 'test/soak/adopt.soak.ts', env: { COPPICE_ADOPTIONS: '10' } },
 ];
 

@@ -10,6 +10,8 @@ const WITH_VALUE = new Set([
   '-l',
   '--selector',
 ]);
+/** First words of verbs of two. */
+const TOPICS = new Set(['host', 'images']);
 const WITHOUT_VALUE = new Set(['-A', '--all-namespaces', '-y', '--yes']);
 
 /**
@@ -33,7 +35,7 @@ export function verbFirst(argv: readonly string[]): string[] {
   if (verb === undefined) return [...argv];
   if (verb === 'help') return rest.length === 0 ? ['--help'] : [...rest, '--help'];
   // Two words make one verb for these; the flags go behind both.
-  const words = verb === 'images' && rest[0] !== undefined && !rest[0].startsWith('-') ? [verb, rest[0]] : [verb];
+  const words = TOPICS.has(verb) && rest[0] !== undefined && !rest[0].startsWith('-') ? [verb, rest[0]] : [verb];
   return [...words, ...rest.slice(words.length - 1), ...leading, ...theirs];
 }
 

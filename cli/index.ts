@@ -8,9 +8,13 @@ import Delete from './commands/delete.ts';
 import Describe from './commands/describe.ts';
 import Exec from './commands/exec.ts';
 import Get from './commands/get.ts';
+import HostToken from './commands/host/token.ts';
+import HostTrustStore from './commands/host/trust-store.ts';
 import ImagesBuild from './commands/images/build.ts';
 import Kubeconfig from './commands/kubeconfig.ts';
 import Logs from './commands/logs.ts';
+import MigrateStore from './commands/migrate-store.ts';
+import Nodelet from './commands/nodelet.ts';
 import PkiRotate from './commands/pki/rotate.ts';
 import PkiShow from './commands/pki/show.ts';
 import Restore from './commands/restore.ts';
@@ -31,9 +35,13 @@ export const COMMANDS = {
   describe: Describe,
   exec: Exec,
   get: Get,
+  'host:token': HostToken,
+  'host:trust-store': HostTrustStore,
   'images:build': ImagesBuild,
   kubeconfig: Kubeconfig,
   logs: Logs,
+  'migrate-store': MigrateStore,
+  nodelet: Nodelet,
   'pki:rotate': PkiRotate,
   'pki:show': PkiShow,
   restore: Restore,

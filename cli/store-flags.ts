@@ -22,3 +22,19 @@ export const storeFlags = {
     helpValue: 'NAME',
   }),
 };
+
+/** Flags that name a second place for a store; `targetStoreOptions` reads them. */
+export const targetStoreFlags = {
+  'to-etcd': Flags.string({ description: 'the etcd to move to, its members with commas', helpValue: 'HOST:PORT' }),
+  'to-etcd-root': Flags.string({
+    description: 'what all keys there begin with; coppice by default',
+    helpValue: 'PREFIX',
+  }),
+  'to-etcd-ca': Flags.string({ description: 'PEM of the CA of that etcd; makes it TLS', helpValue: 'FILE' }),
+  'to-etcd-cert': Flags.string({ description: 'PEM of our certificate for it', helpValue: 'FILE' }),
+  'to-etcd-key': Flags.string({ description: 'PEM of the key of --to-etcd-cert', helpValue: 'FILE' }),
+  'to-etcd-user': Flags.string({
+    description: 'user of that etcd; its password is in $COPPICE_TO_ETCD_PASSWORD',
+    helpValue: 'NAME',
+  }),
+};

@@ -92,13 +92,17 @@ function readManager(entry: unknown, decode: (fields: unknown) => FieldSet | und
 
 /** The entries of managers: Apply before Update, the oldest first. Undefined for none. */
 export function writeManagers(managers: Managers): readonly ManagedFieldsEntry[] | undefined {
-  const owning = [...managers.values()].filter(({ set }) => !isEmpty(set));
+  const owning = [...managers].filter(([, { set }]) => !isEmpty(set)).sort(([, a], [, b]) => inOrder(a, b));
   if (owning.length === 0) return undefined;
-  return owning.sort(inOrder).map((manager) => entryOf.get(manager) ?? writeManager(manager));
+  const entries = owning.map(([, manager]) => entryOf.get(manager) ?? writeManager(manager));
+  // The next write of the object need not read what this one wrote.
+  decoded.set(entries, new Map(owning));
+  return entries;
 }
 
-function writeManager({ manager, operation, apiVersion, time, set, subresource }: Manager): ManagedFieldsEntry {
-  return {
+function writeManager(written: Manager): ManagedFieldsEntry {
+  const { manager, operation, apiVersion, time, set, subresource } = written;
+  const entry = {
     manager,
     operation,
     apiVersion,
@@ -107,6 +111,8 @@ function writeManager({ manager, operation, apiVersion, time, set, subresource }
     fieldsV1: encodedOnce(set),
     ...(subresource === undefined ? {} : { subresource }),
   };
+  entryOf.set(written, entry);
+  return entry;
 }
 
 const encoded = new WeakMap<FieldSet, JsonObject>();

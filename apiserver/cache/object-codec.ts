@@ -67,16 +67,16 @@ export class ObjectCodec {
     const place = parseStoreKey(key);
     const objectKey = place?.objectKey ?? key;
     const written = this.#written.get(value);
-    // What is sealed is sealed for its place, whoever may know what is in it.
-    if (written?.key === key) return written.at(objectKey, revision);
-    const read = (plain: Uint8Array) => decodeStored(objectKey, plain, revision, (text) => parseJson(text).value);
-    const mustBeSealed = place !== undefined && this.#sealing?.resources.has(place.resourceId) === true;
-    if (!Sealer.isSealed(value) && !mustBeSealed) return read(value);
     const marked = (stored: StoredObject) => {
       const keyId = Sealer.keyIdOf(value);
       if (keyId !== undefined) markSealedWith(stored.object, keyId);
       return stored;
     };
+    // What is sealed is sealed for its place, whoever may know what is in it.
+    if (written?.key === key) return marked(written.at(objectKey, revision));
+    const read = (plain: Uint8Array) => decodeStored(objectKey, plain, revision, (text) => parseJson(text).value);
+    const mustBeSealed = place !== undefined && this.#sealing?.resources.has(place.resourceId) === true;
+    if (!Sealer.isSealed(value) && !mustBeSealed) return read(value);
     try {
       if (!Sealer.isSealed(value)) throw new UnsealError('it is not sealed');
       return marked(read(this.open(key, value)));

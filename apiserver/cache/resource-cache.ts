@@ -1,14 +1,26 @@
 import { removedAt, type StoredObject } from './stored-object.ts';
 
 /** One write, as watchers see it. */
-export interface CacheEvent {
+export class CacheEvent {
   readonly revision: number;
   /** The object after the write; for a removal, the last object at the revision of the removal. */
   readonly current: StoredObject;
   readonly removed: boolean;
   readonly previous: StoredObject | undefined;
-  /** Encodings made so far, one a representation: every watcher of it gets the same bytes. */
-  readonly encoded: Map<string, Uint8Array>;
+  #encoded: Map<string, Uint8Array> | undefined;
+
+  constructor(current: StoredObject, previous: StoredObject | undefined, removed: boolean) {
+    this.revision = current.revision;
+    this.current = current;
+    this.removed = removed;
+    this.previous = previous;
+  }
+
+  /** Encodings made so far, one a representation: every watcher of it gets the same bytes. Many events have no watcher, and none. */
+  get encoded(): Map<string, Uint8Array> {
+    this.#encoded ??= new Map();
+    return this.#encoded;
+  }
 }
 
 const left = new WeakMap<CacheEvent, StoredObject>();
@@ -106,7 +118,7 @@ export class ResourceCache {
 
   put(key: string, stored: StoredObject): CacheEvent {
     const previous = this.load(key, stored);
-    return this.#record({ revision: stored.revision, current: stored, removed: false, previous, encoded: new Map() });
+    return this.#record(new CacheEvent(stored, previous, false));
   }
 
   remove(key: string, last: StoredObject): CacheEvent {
@@ -114,7 +126,7 @@ export class ResourceCache {
     const at = this.#position(key);
     if (this.#keys[at] === key) this.#keys.splice(at, 1);
     this.#objects.delete(key);
-    return this.#record({ revision: last.revision, current: last, removed: true, previous, encoded: new Map() });
+    return this.#record(new CacheEvent(last, previous, true));
   }
 
   /** Forgets all events: nothing is known about what came before this revision. */

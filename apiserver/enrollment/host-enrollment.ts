@@ -1,4 +1,4 @@
-import { createHash, X509Certificate } from 'node:crypto';
+import { X509Certificate } from 'node:crypto';
 import { rfc3339 } from '../../resources/ambient/clock.ts';
 import { HOSTS } from '../../resources/guards/refs.ts';
 import { ApiError, notFound } from '../../resources/meta/api-error.ts';
@@ -10,6 +10,7 @@ import type { Answerer, Question } from '../verbs/answer.ts';
 import { nameOf, type VerbContext } from '../verbs/verb-context.ts';
 import { requestedKey } from './certification-request.ts';
 import type { EnrollmentTokens } from './enrollment-tokens.ts';
+import { authoritiesHash, type HostAuthorities } from './host-authorities.ts';
 
 /** Who vouches for hosts. */
 export interface HostAuthority {
@@ -26,9 +27,11 @@ export interface HostAuthority {
 export class HostEnrollment {
   readonly #tokens: EnrollmentTokens;
   readonly #authority: HostAuthority | undefined;
+  readonly #told: HostAuthorities;
 
-  constructor(tokens: EnrollmentTokens, authority: HostAuthority | undefined) {
+  constructor(tokens: EnrollmentTokens, authority: HostAuthority | undefined, told: HostAuthorities) {
     this.#tokens = tokens;
+    this.#told = told;
     this.#authority = authority;
   }
 
@@ -53,6 +56,8 @@ export class HostEnrollment {
     const { name, uid } = host.metadata;
     const key = await requestedKey((question.spec as { request: string }).request);
     const authority = this.#needAuthority();
+    // Read once: another one may issue by the time this is answered, and then the host asks again.
+    const { caCert } = authority;
     const { user, groups } = hostIdentity(name);
     const subject = { commonName: user, organizations: groups.slice(0, 1), serial: uid };
     const certificate = await authority.certifyClient(subject, key);
@@ -61,8 +66,9 @@ export class HostEnrollment {
       // Last, so that a token is not used up for nothing.
       await this.#tokens.use(identity.extra?.[ENROLLMENT_TOKEN]?.[0] ?? '', key, request.signal);
     }
+    await this.#told.note({ name, uid }, caCert);
     const ends = new X509Certificate(certificate).validToDate.getTime();
-    const status = { certificate, authorities: authority.caCert, expirationTimestamp: rfc3339(ends) };
+    const status = { certificate, authorities: caCert, expirationTimestamp: rfc3339(ends) };
     return answered({ ...question, spec: {} }, context, status);
   };
 
@@ -71,9 +77,7 @@ export class HostEnrollment {
     const { store } = context.parts;
     await currentHost(context);
     const revision = await fromStore(store.latest?.(context.request.signal) ?? Promise.resolve(store.revision()));
-    const authorities = createHash('sha256')
-      .update(this.#authority?.caCert ?? '')
-      .digest('hex');
+    const authorities = authoritiesHash(this.#authority?.caCert ?? '');
     return answered(question, context, {
       storeUID: store.uid,
       revision,

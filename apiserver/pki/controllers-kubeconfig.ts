@@ -3,14 +3,14 @@ import { dump, load } from 'js-yaml';
 import type { Clock } from '../../resources/ambient/clock.ts';
 import { isObject } from '../../resources/meta/object.ts';
 import { CONTROLLER_PROCESS } from '../auth/identity.ts';
-import { type KeyPair, shouldRenew, vouches } from './leaf-life.ts';
+import { type KeyPair, shouldRenew } from './leaf-life.ts';
 import type { Pki } from './pki-files.ts';
 import { writePrivate } from './write-private.ts';
 
 export interface ControllersKubeconfig {
   readonly path: string;
   readonly server: string;
-  readonly pki: Pick<Pki, 'caCert' | 'issueClient'>;
+  readonly pki: Pick<Pki, 'caCert' | 'isCurrent' | 'issueClient'>;
   readonly clock: Clock;
 }
 
@@ -21,7 +21,7 @@ export interface ControllersKubeconfig {
 export async function keepControllersKubeconfig({ path, server, pki, clock }: ControllersKubeconfig): Promise<void> {
   const { caCert } = pki;
   const kept = pairIn(path);
-  const good = kept !== undefined && vouches(caCert, kept) && !shouldRenew(kept.cert, [], clock.now());
+  const good = kept !== undefined && pki.isCurrent(kept) && !shouldRenew(kept.cert, [], clock.now());
   const { user, groups } = CONTROLLER_PROCESS;
   const pair = good ? kept : await pki.issueClient({ commonName: user, organizations: groups.slice(0, 1) });
   const content = contentOf(server, caCert, pair);

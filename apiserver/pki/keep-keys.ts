@@ -31,6 +31,8 @@ export interface KeepKeysDeps {
 }
 
 const LOOK_MS = 1_000;
+/** Of hosts in a report. */
+const MOST_NAMES = 20;
 /** A report that ends with its server may take this long. */
 const LAST_WORDS_MS = 2_000;
 /** A server is taken for gone when it has not renewed its report for as long. */
@@ -52,31 +54,46 @@ export function serverKeysIn(pki: Pki): ServerKeys {
 export async function keepKeys(deps: KeepKeysDeps, signal: AbortSignal): Promise<void> {
   const { folder, clock, log } = deps;
   const reporter = new Reporter(deps);
+  const takingOver = sayingOnce(log, 'keys not taken over', signal);
+  const telling = sayingOnce(log, 'not told which keys are in use', signal);
   let used = '';
-  let said = '';
+  let told: Promise<void> | undefined;
   try {
     while (!signal.aborted) {
-      try {
+      await takingOver(async () => {
         const mark = folderMark(folder);
-        if (mark !== used) {
-          reporter.worksWith(await workWith(deps));
-          if (used !== '') log.info('works with the keys that are in its folder now', { folder });
-          used = mark;
-        }
-        await reporter.report(signal);
-        said = '';
-      } catch (error) {
-        const why = String(error);
-        if (!signal.aborted && why !== said) log.error('keys not taken over, or not told of', { error: why });
-        said = why;
-      }
+        if (mark === used) return;
+        reporter.worksWith(await workWith(deps));
+        if (used !== '') log.info('works with the keys that are in its folder now', { folder });
+        used = mark;
+      });
+      // A store that is out of reach does not keep a server from taking keys over.
+      told ??= telling(() => reporter.report(signal)).finally(() => {
+        told = undefined;
+      });
       await clock.sleep(LOOK_MS, signal);
     }
   } catch (error) {
     if (!signal.aborted) throw error;
   } finally {
+    await told;
     await Promise.race([reporter.end(), clock.sleep(LAST_WORDS_MS)]);
   }
+}
+
+/** Runs work and says why it failed, if that is another reason than the last time. */
+function sayingOnce(log: Logger, message: string, signal: AbortSignal): (work: () => Promise<void>) => Promise<void> {
+  let said = '';
+  return async (work) => {
+    try {
+      await work();
+      said = '';
+    } catch (error) {
+      const why = String(error);
+      if (!signal.aborted && why !== said) log.error(message, { error: why });
+      said = why;
+    }
+  };
 }
 
 type Fingerprints = KeyReport['keys'];
@@ -125,13 +142,16 @@ class Reporter {
   }
 
   async report(signal: AbortSignal): Promise<void> {
-    const { keys, clock } = this.#deps;
+    const { keys, pki, clock } = this.#deps;
+    const changing = (this.#keys.ca ?? []).length > 1;
+    const hostsBehind = changing ? await keys.hostsBehind(pki.caCert, signal) : [];
     const old = (this.#keys['service-account-key'] ?? []).slice(1);
     const ends = await Promise.all(old.map((id) => keys.lastToken(id, signal)));
     const lastMs = Math.max(0, ...ends);
     const report: KeyReport = {
       keys: this.#keys,
       behind: keys.behind ?? null,
+      hostsBehind: hostsBehind.slice(0, MOST_NAMES),
       lastOldToken: lastMs === 0 ? null : rfc3339(lastMs),
     };
     const text = JSON.stringify(report);

@@ -2,6 +2,7 @@ import type { Clock } from '../../resources/ambient/clock.ts';
 import type { OperatorToken, OperatorTokens } from '../auth/operator-tokens.ts';
 import type { ServiceAccountTokens } from '../auth/service-account-tokens.ts';
 import type { TokenExpiries } from '../auth/token-expiries.ts';
+import type { HostAuthorities } from '../enrollment/host-authorities.ts';
 import type { Resealer } from '../sealing/resealer.ts';
 import type { Sealer } from '../sealing/sealer.ts';
 
@@ -20,6 +21,7 @@ interface RunningKeysDeps {
   readonly expiries: TokenExpiries;
   readonly sealer: Sealer;
   readonly resealer: Resealer;
+  readonly hostAuthorities: HostAuthorities;
   readonly clock: Clock;
   /** Reads them where they are kept; undefined when that cannot be done. */
   readonly read?: () => ServerKeys | undefined;
@@ -57,6 +59,11 @@ export class RunningKeys {
   /** How many values in the store are sealed with another key than the one that seals; undefined while that is not known. */
   get behind(): number | undefined {
     return this.#deps.resealer.behind;
+  }
+
+  /** The names of enrolled hosts that were not told yet to trust these authorities, in this order. */
+  hostsBehind(caCert: string, signal: AbortSignal): Promise<readonly string[]> {
+    return this.#deps.hostAuthorities.behind(caCert, signal);
   }
 
   /** When the last token ends that was signed with a key of service accounts, in milliseconds, to the hour; 0 when there never was one. */

@@ -35,10 +35,19 @@ export class RaceTurn implements AsyncDisposable {
   }
 
   #beginToWait(): { readonly signal: AbortSignal; readonly stop: () => void } {
-    const patience = new AbortController();
+    const ended = new AbortController();
+    const request = this.#request;
     const left = RACE_DEADLINE_MS - (this.#deps.clock.monotonic() - this.#began);
-    const stop = this.#deps.clock.after(Math.max(0, left), () => patience.abort(busy()));
-    return { signal: AbortSignal.any([this.#request, patience.signal]), stop };
+    const stopWatch = this.#deps.clock.after(Math.max(0, left), () => ended.abort(busy()));
+    // AbortSignal.any would leave more to the garbage collector than all else here.
+    const gone = () => ended.abort(request.reason);
+    request.addEventListener('abort', gone);
+    if (request.aborted) gone();
+    const stop = () => {
+      stopWatch();
+      request.removeEventListener('abort', gone);
+    };
+    return { signal: ended.signal, stop };
   }
 
   /** Waits for the turn to try again, and for the cache to show what won. Throws `ServiceUnavailable` when that takes too long. */

@@ -3,12 +3,13 @@ import type { Logger } from '../../resources/ambient/log.ts';
 import { ApiError } from '../../resources/meta/api-error.ts';
 import type { Kind } from '../../resources/meta/define-kind.ts';
 import { resourceId } from '../../resources/meta/resource-id.ts';
+import { parseStoreKey, resourcePrefix } from '../cache/keys.ts';
 import type { WatchCache } from '../cache/watch-cache.ts';
 import { ApiClient } from '../client/client.ts';
 import type { Transport } from '../client/transport.ts';
 import { ANSWERS } from '../idempotency/kept-answer.ts';
 import { resealedAnswer } from '../idempotency/reseal-answer.ts';
-import type { Store } from '../store/store.ts';
+import type { Entry, Store } from '../store/store.ts';
 import { isDamaged } from './damage.ts';
 import { Sealer } from './sealer.ts';
 
@@ -114,13 +115,17 @@ export class Resealer {
   }
 
   /** Answers kept for Idempotency-Keys that are sealed with another key, outside or inside. */
-  async *#answersBehind(signal: AbortSignal) {
+  #answersBehind(signal: AbortSignal): AsyncGenerator<Entry> {
+    return this.#valuesBehind(ANSWERS, signal);
+  }
+
+  /** What the store has that is sealed with another key: with one that is here, as nothing else can be sealed anew. */
+  async *#valuesBehind(prefix: string, signal: AbortSignal): AsyncGenerator<Entry> {
     const { store, sealer } = this.#deps;
-    // Nothing sealed with a key that is not here can be opened, let alone sealed anew.
     if (sealer.ids.length === 1) return;
     let after: string | undefined;
     for (;;) {
-      const page = { prefix: ANSWERS, limit: PAGE, ...(after === undefined ? {} : { after }) };
+      const page = { prefix, limit: PAGE, ...(after === undefined ? {} : { after }) };
       const { entries, remaining } = await store.range(page, signal);
       for (const entry of entries) {
         const keyId = Sealer.keyIdOf(entry.value);
@@ -131,14 +136,21 @@ export class Resealer {
     }
   }
 
+  /** Counted in the store itself, as a key may be dropped when this is nothing. What cannot be opened with any key is not waited for. */
   async #count(signal: AbortSignal): Promise<number> {
     const { cache, kinds } = this.#deps;
     // What was sealed with the old key a moment ago may still be under way.
     await cache.confirmed();
     await cache.caughtUp(signal);
-    let answers = 0;
-    for await (const _ of this.#answersBehind(signal)) answers++;
-    return kinds.reduce((sum, kind) => sum + this.#objectsBehind(kind).length, answers);
+    let count = 0;
+    for await (const _ of this.#answersBehind(signal)) count++;
+    for (const kind of kinds) {
+      for await (const { key } of this.#valuesBehind(resourcePrefix(kind), signal)) {
+        const there = cache.resource(resourceId(kind)).get(parseStoreKey(key)?.objectKey ?? '');
+        if (there === undefined || !isDamaged(there.object)) count++;
+      }
+    }
+    return count;
   }
 
   async #rest(ms: number, signal: AbortSignal): Promise<void> {

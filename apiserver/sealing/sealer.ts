@@ -9,6 +9,7 @@ const TAG_BYTES = 16;
 
 /** What every sealed value begins with; no JSON does. */
 const MAGIC = 'coppice-sealed/1';
+const FIRST = MAGIC.charCodeAt(0);
 const LINE_END = 0x0a;
 const HEADER = new RegExp(`^${MAGIC} ([0-9a-f]{${KEY_ID_LENGTH}}) ([^ \\n]*)$`);
 const MAX_HEADER = 512;
@@ -63,6 +64,7 @@ export class Sealer {
   }
 
   static isSealed(value: Uint8Array): boolean {
+    if (value[0] !== FIRST) return false;
     return (
       Buffer.from(value.buffer, value.byteOffset, Math.min(value.length, MAGIC.length)).toString('latin1') === MAGIC
     );

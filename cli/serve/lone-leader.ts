@@ -5,7 +5,7 @@ import { ELECTION_NAMESPACE, LONE_MEMBER } from '../../controllers/runtime/elect
 import { orGone } from '../../controllers/runtime/write.ts';
 import { CoordinationLease } from '../../resources/kinds/coordination-lease.ts';
 
-/** In a store that several servers share nobody leads for ever: what an `up` left there that had the store to itself is taken away. */
+/** Nobody leads for ever but an `up` that has the store to itself: what one left there is taken away by whoever serves the store otherwise. */
 export async function forgetLoneLeader(server: ApiServer): Promise<void> {
   const leases = new ApiClient(server.transportFor(OPERATOR)).resource<CoordinationLease>(
     CoordinationLease,

@@ -6,6 +6,7 @@ import { quoted } from '../render/shell-word.ts';
 import { Steps } from '../up/steps.ts';
 import { type Home, openHome } from './home.ts';
 import { lockHome } from './lock-home.ts';
+import { forgetLoneLeader } from './lone-leader.ts';
 import { openLog } from './open-log.ts';
 import type { ServerOptions } from './server-options.ts';
 import { startServer } from './start-server.ts';
@@ -39,6 +40,7 @@ async function serve(options: ServerOptions, io: Io, signal: AbortSignal): Promi
     ({ name, url }) => `API server ${name} on ${url}, state in ${stateOf(options.store, home)}`,
   );
   await whileStoreLives(started.store.lost, signal, async (ends) => {
+    await forgetLoneLeader(started.server);
     steps.say(`up in ${((clock.monotonic() - beganMs) / 1000).toFixed(1)} s\n`);
     for (const line of nextCommands(home)) steps.say(line);
     await untilAborted(ends);

@@ -19,7 +19,6 @@ import { Failure } from '../failure.ts';
 import { etcdFailure } from './etcd-failure.ts';
 import { followKeys, keySources } from './follow-keys.ts';
 import { type Home, startFailure } from './home.ts';
-import { forgetLoneLeader } from './lone-leader.ts';
 import { isEveryAddress, openServerPki, type ServerPki } from './open-server-pki.ts';
 import { openStore } from './open-store.ts';
 import { serverName } from './server-name.ts';
@@ -80,7 +79,6 @@ export async function startServer(deps: ServerDeps, held: AsyncDisposableStack):
     };
     keepRenewing(renew, deps, held);
     followKeys({ folder: keys.folder, pki, server, serverName: name, renewTls: renew, clock, log }, held);
-    if (deps.store.kind === 'etcd') await forgetLoneLeader(server);
     held.defer(() => server.endStreams());
     held.use(await server.announce({ uid, address: url, tls: peerTls(name, pki, clock) }, deps.signal));
     return { server, store, pki, name, url };

@@ -31,6 +31,17 @@ export interface StoreFlags {
   readonly 'etcd-user'?: string | undefined;
 }
 
+/** What `targetStoreFlags` give, and `--to-sqlite`. */
+export interface TargetStoreFlags {
+  readonly 'to-sqlite': boolean;
+  readonly 'to-etcd'?: string | undefined;
+  readonly 'to-etcd-root'?: string | undefined;
+  readonly 'to-etcd-ca'?: string | undefined;
+  readonly 'to-etcd-cert'?: string | undefined;
+  readonly 'to-etcd-key'?: string | undefined;
+  readonly 'to-etcd-user'?: string | undefined;
+}
+
 const ENDPOINT = /^(https?:\/\/)?(\[[0-9a-fA-F:]+\]|[A-Za-z0-9._-]+):([0-9]{1,5})$/;
 const ROOT = /^[A-Za-z0-9._-]+(\/[A-Za-z0-9._-]+)*$/;
 const DEFAULT_ROOT = 'coppice';
@@ -70,6 +81,33 @@ function quotaOf({ 'etcd-quota': text }: StoreFlags): number | undefined {
   if (!bytes)
     throw new Failure(`--etcd-quota is "${text}", which is no size`, { hint: 'write it as 8Gi, or in bytes' });
   return bytes;
+}
+
+/** Where a store is to go; undefined where nothing is said of it. The password is in `$COPPICE_TO_ETCD_PASSWORD`. Throws a `Failure` that names the flag. */
+export function targetStoreOptions(
+  flags: TargetStoreFlags,
+  { COPPICE_TO_ETCD_PASSWORD }: Readonly<Record<string, string | undefined>>,
+  cwd: string,
+): StoreOptions | undefined {
+  const given = Object.entries(flags).flatMap(([name, value]) =>
+    name.startsWith('to-etcd') && typeof value === 'string' ? [[name.slice('to-'.length), value] as const] : [],
+  );
+  if (flags['to-sqlite']) {
+    if (given.length > 0) throw new Failure('--to-sqlite and --to-etcd are two places', { hint: 'name one of them' });
+    return { kind: 'sqlite' };
+  }
+  if (given.length === 0) return undefined;
+  try {
+    return storeOptions(Object.fromEntries(given), { COPPICE_ETCD_PASSWORD: COPPICE_TO_ETCD_PASSWORD }, cwd);
+  } catch (error) {
+    throw error instanceof Failure ? forTarget(error) : error;
+  }
+}
+
+/** The flags of a target have names of their own. */
+function forTarget({ message, hint, cause }: Failure): Failure {
+  const renamed = (text: string) => text.replaceAll('--etcd', '--to-etcd').replaceAll('$COPPICE_', '$COPPICE_TO_');
+  return new Failure(renamed(message), { ...(hint === undefined ? {} : { hint: renamed(hint) }), cause });
 }
 
 function endpointsIn(text: string | undefined): readonly string[] | undefined {

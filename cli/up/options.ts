@@ -1,6 +1,7 @@
-import { parseFaults, type SimFault } from '../../nodelet/drivers/sim/faults.ts';
+import type { SimFault } from '../../nodelet/drivers/sim/faults.ts';
 import { Failure } from '../failure.ts';
 import type { Io } from '../io.ts';
+import { faultsOption } from '../serve/faults-option.ts';
 import { folderIn, portFrom } from '../serve/server-options.ts';
 import { type StoreFlags, type StoreOptions, storeOptions } from '../serve/store-options.ts';
 
@@ -52,15 +53,6 @@ export function upOptions(
     driver,
     hosts: flags.hosts,
     quickstart: !flags.noQuickstart,
-    faults: faultsFrom(flags.faults),
+    faults: faultsOption(flags.faults),
   };
-}
-
-function faultsFrom(text: string | undefined): readonly SimFault[] {
-  try {
-    return parseFaults(text ?? '');
-  } catch (error) {
-    if (!(error instanceof RangeError)) throw error;
-    throw new Failure(`--${error.message}`, { cause: error });
-  }
 }

@@ -13,6 +13,7 @@ import { quoted } from '../render/shell-word.ts';
 import { type Fleet, type FleetWish, LOCAL_GROUP, openFleet } from '../serve/drivers.ts';
 import { type Home, openHome } from '../serve/home.ts';
 import { lockHome } from '../serve/lock-home.ts';
+import { forgetLoneLeader } from '../serve/lone-leader.ts';
 import { machineName } from '../serve/machine-name.ts';
 import { startNodelets } from '../serve/nodelets.ts';
 import { openLog } from '../serve/open-log.ts';
@@ -81,6 +82,7 @@ async function runHosts(served: Served, held: AsyncDisposableStack, beganMs: num
   const shared = options.store.kind !== 'sqlite';
   // Whoever alone can serve the store is the same in the next start.
   const where = shared ? `${hostname()}/${process.pid}` : hostname();
+  if (shared) await forgetLoneLeader(server);
   held.use(new Controllers({ transportFor, clock, ids, random, log, where, shared }));
   const fleet = held.use(
     await steps.step('hosts', () => openFleet(fleetWish(options), { home, clock, ids, log }, signal), hostsLine),

@@ -10,7 +10,11 @@ export interface Clock {
   after(ms: number, run: () => void): () => void;
 }
 
-/** An instant as Kubernetes writes it: RFC 3339, UTC, whole seconds. */
+let latest = { second: Number.NaN, text: '' };
+
+/** An instant as Kubernetes writes it: RFC 3339, UTC, whole seconds. Writes by the thousand are of the same second, so the last one is kept. */
 export function rfc3339(ms: number): string {
-  return `${new Date(ms).toISOString().slice(0, 19)}Z`;
+  const second = Math.floor(ms / 1000);
+  if (second !== latest.second) latest = { second, text: `${new Date(second * 1000).toISOString().slice(0, 19)}Z` };
+  return latest.text;
 }

@@ -45,12 +45,20 @@ export class World implements WorldView {
   readonly #namespaced = new Map<string, Map<string, Map<string, KubeObject>>>();
   readonly #tenants = new Map<string, Map<string, TenantShare>>();
   readonly #hosts = new Map<string, Map<string, HostShare>>();
+  #questions = 0;
+
+  /** How many questions of a `WorldView` were answered. What was judged without one depends on no other object than its own. */
+  get questions(): number {
+    return this.#questions;
+  }
 
   get<T extends KubeObject>(kind: Ref<T>, namespace: string | undefined, name: string): T | undefined {
+    this.#questions++;
     return this.#current(resourceId(kind), objectKey({ name, namespace })) as T | undefined;
   }
 
   *list<T extends KubeObject>(kind: Ref<T>, namespace?: string): Iterable<T> {
+    this.#questions++;
     const id = resourceId(kind);
     const assumed = this.#assumed.get(id);
     const base = namespace === undefined ? this.#committed.get(id) : this.#namespaced.get(id)?.get(namespace);
@@ -66,6 +74,7 @@ export class World implements WorldView {
   }
 
   tenantUse(namespace: string): TenantUse {
+    this.#questions++;
     const shares = this.#tenants.get(namespace);
     if (shares === undefined) return NOTHING;
     let [vms, vcpus, memoryBytes] = [0, 0, 0];
@@ -78,6 +87,7 @@ export class World implements WorldView {
   }
 
   hostUse(name: string): HostUse {
+    this.#questions++;
     const byGuest = new Map<string, HostShare>();
     for (const share of this.#hosts.get(name)?.values() ?? []) byGuest.set(share.guestID, share);
     let [microVCPUs, memoryBytes, macosGuests] = [0, 0, 0];

@@ -4,6 +4,8 @@ export interface KeyReport {
   readonly keys: Readonly<Record<string, readonly string[]>>;
   /** How many values in the store are sealed with another key than the one that seals; null while that is not known. */
   readonly behind: number | null;
+  /** Enrolled hosts that were not told yet to trust the authorities as they are now, while these change. */
+  readonly hostsBehind: readonly string[];
   /** When the last token ends that an older key of service accounts signed, as RFC 3339; null when there is none. */
   readonly lastOldToken: string | null;
 }

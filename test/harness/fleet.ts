@@ -44,12 +44,23 @@ export class Fleet implements AsyncDisposable {
 
   /** Starts these duties, or all. */
   startControllers(...only: readonly DutyName[]): Controllers {
+    this.#controllers = this.#start(only, false);
+    return this.#controllers;
+  }
+
+  /** Starts these duties, or all, as one of several processes, which the caller disposes of. */
+  startShared(...only: readonly DutyName[]): Controllers {
+    return this.#start(only, true);
+  }
+
+  #start(only: readonly DutyName[], shared: boolean): Controllers {
     const log: Logger = {
       ...silentLogger,
       error: (message, fields) => this.errors.push(`${message} ${JSON.stringify(fields)}`),
       child: () => log,
     };
-    this.#controllers = new Controllers({
+    return new Controllers({
+      shared,
       transportFor: (identity) => this.#transportFor(identity),
       clock: this.clock,
       ids: systemIds,
@@ -57,7 +68,6 @@ export class Fleet implements AsyncDisposable {
       log,
       ...(only.length === 0 ? {} : { only }),
     });
-    return this.#controllers;
   }
 
   async stopControllers(): Promise<void> {

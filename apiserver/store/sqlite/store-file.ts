@@ -1,4 +1,4 @@
-import { accessSync, constants, realpathSync, statSync } from 'node:fs';
+import { closeSync, openSync, realpathSync, rmSync, statSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import type { StoreError } from '../store.ts';
 import { integer } from './columns.ts';
@@ -31,9 +31,12 @@ export class StoreFile {
     return failure;
   }
 
+  /** Found out by making a file: one that failed over to read-only still says of its files that they may be written. */
   #isReadOnly(): boolean {
+    const probe = `${this.#path}.probe`;
     try {
-      accessSync(this.#path, constants.W_OK);
+      closeSync(openSync(probe, 'w', 0o600));
+      rmSync(probe, { force: true });
       return false;
     } catch (error) {
       return error instanceof Error && 'code' in error && error.code === 'EROFS';

@@ -18,6 +18,10 @@ export default class ApiserverJoin extends CoppiceCommand {
       description: 'folder of the new installation; $COPPICE_HOME, else ~/.coppice',
       helpValue: 'FOLDER',
     }),
+    again: Flags.boolean({
+      default: false,
+      description: 'this home has keys of the fleet: bring them up to date',
+    }),
   };
 
   async run(): Promise<void> {
@@ -25,6 +29,6 @@ export default class ApiserverJoin extends CoppiceCommand {
     const [line, extra] = words(raw);
     if (extra !== undefined) throw usage(`apiserver join takes one token, but got "${extra}" too`, 'apiserver join');
     const { joinFleet } = await import('../../serve/joining/join.ts');
-    await joinFleet(this.io, { line, server: flags.server, home: flags.home });
+    await joinFleet(this.io, { line, server: flags.server, home: flags.home, again: flags.again });
   }
 }

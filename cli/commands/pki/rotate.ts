@@ -23,7 +23,8 @@ export default class PkiRotate extends CoppiceCommand {
     finish: Flags.boolean({ default: false, description: 'drop the old one, when nothing needs it any more' }),
     force: Flags.boolean({
       default: false,
-      description: 'with --finish: drop it although certificates or tokens of it are in use',
+      description:
+        'go on although certificates or tokens of the old one are in use, or hosts do not know of the new one',
     }),
     'trust-only': Flags.boolean({ default: false, description: 'have the next one trusted, and do not use it yet' }),
     'keep-old': Flags.string({
@@ -31,7 +32,11 @@ export default class PkiRotate extends CoppiceCommand {
       helpValue: 'DURATION',
     }),
     offline: Flags.boolean({ default: false, description: 'no server runs, so none is waited for' }),
-    timeout: Flags.string({ description: 'how long to wait for servers', default: '60s', helpValue: 'DURATION' }),
+    timeout: Flags.string({
+      description: 'how long to wait for servers and hosts',
+      default: '3m',
+      helpValue: 'DURATION',
+    }),
   };
 
   async run(): Promise<void> {

@@ -1,8 +1,8 @@
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { CA_KEYS, readAuthorities } from '../../../apiserver/pki/authority-files.ts';
 import { BadKeyFileError } from '../../../apiserver/pki/bad-key-file-error.ts';
-import { KEY_FILES, ROTATABLE, readKeyFile } from '../../../apiserver/pki/key-files.ts';
+import { certificateFingerprint, KEY_FILES, ROTATABLE, readKeyFile } from '../../../apiserver/pki/key-files.ts';
 import { writePrivate } from '../../../apiserver/pki/write-private.ts';
 import { Failure, usage } from '../../failure.ts';
 import { coppiceHome, type Io, printLine } from '../../io.ts';
@@ -16,9 +16,11 @@ export interface JoinOptions {
   /** Where the server is reached from here, if not where the token says. */
   readonly server: string | undefined;
   readonly home: string | undefined;
+  /** Whether the home has keys of this fleet already, some of which have changed since. */
+  readonly again: boolean;
 }
 
-/** Fetches the keys of a fleet into a home that has none, all of them or nothing. */
+/** Fetches the keys of a fleet into a home that has none, all of them or nothing; or again into one that has those of an earlier time. */
 export async function joinFleet(io: Io, options: JoinOptions): Promise<void> {
   const line = parseJoinLine(options.line ?? '');
   if (line === undefined) throw usage('give the token that coppice apiserver token printed', 'apiserver join');
@@ -26,11 +28,16 @@ export async function joinFleet(io: Io, options: JoinOptions): Promise<void> {
   const home = resolve(io.cwd, coppiceHome(io, options.home));
   const folder = join(home, 'pki');
   // Before the token is used up.
-  refuseFull(folder);
+  if (options.again) needKeys(folder);
+  else refuseFull(folder);
   const ca = await pinnedAuthority(url, line.authorities, io.signal);
   using draft = draftFolder(home);
   const files = await askKeys(url, { token: line.token, ca }, io.signal);
   writeAll(draft.path, files);
+  if (options.again) {
+    takeOver(draft.path, folder);
+    return printLine(io, `wrote the keys of the fleet that changed into ${folder}`);
+  }
   refuseFull(folder);
   renameSync(draft.path, folder);
   printLine(io, `wrote the keys of the fleet into ${folder}`);
@@ -46,6 +53,27 @@ function serverUrl(text: string): URL {
 function refuseFull(folder: string): void {
   if (!existsSync(folder) || readdirSync(folder).length === 0) return;
   throw new Failure(`${folder} has keys already`, { hint: 'name a home that is not in use with --home' });
+}
+
+function needKeys(folder: string): void {
+  if (readKeyFile(folder, 'ca') !== undefined) return;
+  throw new Failure(`${folder} has no keys yet`, { hint: 'leave out --again' });
+}
+
+/**
+ * Puts the files of one folder over those of another, whose fleet it must be. Keys go first: a certificate is never there without its own, and a server
+ * that looks in between goes on with what it had.
+ */
+function takeOver(from: string, to: string): void {
+  const known = new Set((readKeyFile(to, 'ca') ?? []).map(({ text }) => certificateFingerprint(text)));
+  if (!(readKeyFile(from, 'ca') ?? []).some(({ text }) => known.has(certificateFingerprint(text))))
+    throw new Failure(`the keys in ${to} are of another fleet, or of too long ago`, {
+      hint: 'where they are of nothing any more, remove the folder and leave out --again',
+    });
+  for (const name of [CA_KEYS, ...ROTATABLE.map((what) => KEY_FILES[what].name)]) {
+    const [there, content] = [join(to, name), readFileSync(join(from, name), 'utf8')];
+    if (!existsSync(there) || readFileSync(there, 'utf8') !== content) writePrivate(there, content);
+  }
 }
 
 /** A folder beside the one to be, for its owner only; gone in the end unless it was put in place. */

@@ -3,7 +3,7 @@ import { dropOld, keysOf, phaseOf, type Successive } from '../../../apiserver/pk
 import { Failure } from '../../failure.ts';
 import { printLine } from '../../io.ts';
 import { leavesOf } from './old-leaves.ts';
-import { everyServer, type Rotating, reportsDeps, trustInKubeconfig } from './rotating.ts';
+import { everyHost, everyServer, type Rotating, reportsDeps, trustInKubeconfig } from './rotating.ts';
 import { serverReports } from './server-reports.ts';
 
 /** Drops the old key, when nothing needs it any more. */
@@ -39,7 +39,9 @@ async function confirm(rotating: Rotating, what: Successive): Promise<void> {
 
 /** Throws a `Failure` where the old one is still needed. */
 const CHECKS: Readonly<Record<Successive, (rotating: Rotating) => Promise<void>>> = {
-  async ca({ folder, options }) {
+  async ca(rotating) {
+    const { folder, options } = rotating;
+    await everyHost(rotating);
     const leaves = leavesOf(folder);
     if (leaves.length === 0 || options.force) return;
     throw new Failure(`of the old authority there still are: ${leaves.join(', ')}`, {

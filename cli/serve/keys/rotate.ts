@@ -9,7 +9,7 @@ import { takeTurn } from '../turn.ts';
 import { finish } from './finish.ts';
 import { keyFolderOf, readingKeys } from './key-folder.ts';
 import { rotateOperatorToken } from './operator-token.ts';
-import { everyServer, type RotateOptions, type Rotating, trustInKubeconfig } from './rotating.ts';
+import { everyHost, everyServer, type RotateOptions, type Rotating, trustInKubeconfig } from './rotating.ts';
 
 /** Changes keys, one sort after the other. Each step can be the last before a crash: the same command goes on from there. */
 export async function rotate(
@@ -61,7 +61,8 @@ async function succeed(rotating: Rotating, what: Successive): Promise<void> {
   const trusting = await everyServer(rotating, `did not say that it trusts the new ${what}`, (report) =>
     (report.keys[what] ?? []).includes(fingerprint),
   );
-  printLine(io, `2. trusted by ${trusting}`);
+  if (what === 'ca') await everyHost(rotating);
+  printLine(io, `2. trusted by ${trusting}${what === 'ca' ? ', and by every host' : ''}`);
   if (options.trustOnly) return printLine(io, `when whoever needs it has it, use it: coppice pki rotate ${what}`);
   useNext(place, what);
   const using = await everyServer(

@@ -6,7 +6,7 @@ import type { Ids } from '../../../resources/ambient/ids.ts';
 import { Failure } from '../../failure.ts';
 import type { Io } from '../../io.ts';
 import type { KeyFolder, KeyFolderFlags } from './key-folder.ts';
-import { awaitServers, kubeconfigFor, type ReportsDeps, type ServerReport } from './server-reports.ts';
+import { awaitHosts, awaitServers, kubeconfigFor, type ReportsDeps, type ServerReport } from './server-reports.ts';
 
 export interface RotateOptions extends KeyFolderFlags {
   readonly what: readonly string[];
@@ -48,6 +48,12 @@ export async function everyServer(
     unlessNoServer,
   );
   return names.length === 1 ? `server ${names[0]}` : `servers ${names.join(', ')}`;
+}
+
+/** Waits for every enrolled host to be told of the authorities as they are now. Those of `up` share them with their server. */
+export async function everyHost(rotating: Rotating): Promise<void> {
+  const { options } = rotating;
+  if (!options.offline && !options.force) await awaitHosts(reportsDeps(rotating), options.timeoutMs);
 }
 
 export function reportsDeps({ io, clock, folder, options }: Rotating): ReportsDeps {

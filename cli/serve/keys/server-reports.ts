@@ -70,7 +70,7 @@ function notYet(
   behind: readonly ServerReport[],
   folder: string,
 ): Failure {
-  const hint = `where a server has a copy of ${folder}, copy it there again; then run this again, which goes on from here`;
+  const hint = `where a server has a copy of ${folder}, bring it up to date there with coppice apiserver join --again; then run this again, which goes on from here`;
   if (reports.length === 0) return new Failure('no server says which keys it works with', { hint });
   return new Failure(`${behind.map(({ server }) => server).join(', ')} ${what}`, { hint });
 }
@@ -87,8 +87,8 @@ function isLive({ spec = {} }: CoordinationLease, nowMs: number): boolean {
 
 function reportIn({ metadata, spec }: CoordinationLease): ServerReport {
   const report = JSON.parse(metadata.annotations?.[KEY_REPORT_ANNOTATION] ?? '{}') as Partial<KeyReport>;
-  const { keys = {}, behind = null, lastOldToken = null } = report;
-  return { server: spec?.holderIdentity ?? metadata.name, keys, behind, lastOldToken };
+  const { keys = {}, behind = null, hostsBehind = [], lastOldToken = null } = report;
+  return { server: spec?.holderIdentity ?? metadata.name, keys, behind, hostsBehind, lastOldToken };
 }
 
 /** The kubeconfig of the home where there is one, else the one that is used anyway. */
@@ -99,5 +99,20 @@ export function kubeconfigFor(home: { readonly kubeconfig: string }, flag: strin
     return home.kubeconfig;
   } catch {
     return undefined;
+  }
+}
+
+/** Waits until every enrolled host was told of the authorities as they are now. Throws a `Failure` that names those that were not, after `timeoutMs`. */
+export async function awaitHosts(deps: ReportsDeps, timeoutMs: number): Promise<void> {
+  const { clock, io } = deps;
+  const deadlineMs = clock.monotonic() + timeoutMs;
+  for (;;) {
+    const behind = [...new Set((await serverReports(deps)).flatMap(({ hostsBehind }) => hostsBehind))].sort();
+    if (behind.length === 0) return;
+    if (clock.monotonic() >= deadlineMs)
+      throw new Failure(`hosts that do not know of the authorities yet: ${behind.join(', ')}`, {
+        hint: 'a host asks once a minute while it runs: run this again then. --force does not wait for them, and they have to be enrolled anew',
+      });
+    await clock.sleep(LOOK_MS, io.signal);
   }
 }

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
+  CONTROLLER_PROCESS,
   controllerIdentity,
   hostIdentity,
   type Identity,
@@ -135,5 +136,38 @@ describe('impersonation', () => {
     } finally {
       rmSync(folder, { recursive: true });
     }
+  });
+
+  it('lets a process of controllers be each duty, in the groups of duties, and nobody else', async () => {
+    const asker = CONTROLLER_PROCESS;
+    const be = (user: string, group?: string, more: Record<string, string> = {}) =>
+      as({ 'impersonate-user': user, ...(group === undefined ? {} : { 'impersonate-group': group }), ...more }, asker);
+    for (const duty of ['placement', 'election', 'informers']) {
+      const answer = await be(`system:controller:${duty}`, 'system:controllers');
+      assert.equal(answer.status, 201, answer.text);
+    }
+    const refused = [
+      await be('operator', 'coppice:operators'),
+      await be('system:controller:', 'system:controllers'),
+      await be('system:controller:placement', 'coppice:operators'),
+      await be('system:controller:placement', 'system:masters'),
+      await be('system:host:mac-1', 'system:hosts'),
+      await be('system:serviceaccount:red:bot'),
+      await be('system:controller:placement', 'system:controllers', { 'impersonate-uid': 'u' }),
+      await be('system:controller:placement', 'system:controllers', { 'impersonate-extra-a': 'b' }),
+    ];
+    assert.deepEqual(
+      refused.map(({ status }) => status),
+      refused.map(() => 403),
+    );
+  });
+
+  it('leaves a process of controllers no right of its own', async () => {
+    const own = (method: string, path: string) => send(test.server.app, method, path, { identity: CONTROLLER_PROCESS });
+    for (const path of ['/apis/coppice.dev/v1/vms', '/api/v1/namespaces', '/apis/coordination.k8s.io/v1/leases'])
+      assert.equal((await own('GET', path)).status, 403, path);
+    assert.equal((await own('DELETE', '/apis/coppice.dev/v1/hosts/mac-1')).status, 403);
+    const stranger = { ...CONTROLLER_PROCESS, user: 'somebody' };
+    assert.equal((await as({ 'impersonate-user': 'system:controller:placement' }, stranger)).status, 403);
   });
 });

@@ -192,6 +192,8 @@ async function ok(answer: Promise<RawAnswer>): Promise<void> {
 async function history(store: Store) {
   const stop = new AbortController();
   const bound = new Set<string>();
+  // What the other server has acknowledged may not have come down here yet.
+  const latest = (await store.latest?.()) ?? store.revision();
   let [lessee, both, leases, mostBound]: [string | undefined, number | undefined, number, number] = [
     undefined,
     undefined,
@@ -212,7 +214,7 @@ async function history(store: Store) {
     }
     mostBound = Math.max(mostBound, bound.size);
     if (lessee === 'red' && bound.size > 0) both ??= revision;
-    if (revision >= store.revision()) break;
+    if (revision >= latest) break;
   }
   return { both, leases, mostBound };
 }

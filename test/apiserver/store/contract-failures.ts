@@ -3,6 +3,12 @@ import type { CommitFault } from '../../../apiserver/store/engine.ts';
 import { CommitGate, entryLine, rejectsWith, type StoreMaker, txn, watchEnd, watched, write } from './store-maker.ts';
 
 /** What is seen before, and after, a commit that does not go through. */
+/** Faults after which nothing has happened and the store goes on. */
+const UNDONE = [
+  ['NoSpace', 'NoSpace', 'for want of space'],
+  ['ReadOnly', 'Unavailable', 'where the disk has become read-only'],
+] as const;
+
 export function describeFailures(maker: StoreMaker): void {
   describe('commits', () => {
     it('shows nothing before it is durable', async () => {
@@ -55,24 +61,25 @@ export function describeFailures(maker: StoreMaker): void {
       ]);
     });
 
-    it('fails everything in flight together for want of space, and goes on from before it', async () => {
-      const gate = new CommitGate();
-      await using home = await maker.open(gate);
-      await write(home.store, { put: { a: '1', b: '1' } });
-      gate.close();
-      const first = home.store.txn(txn({ if: { a: 1 }, put: { a: '2' }, delete: ['b'] }));
-      await gate.reached;
-      const later = home.store.txn(txn({ if: { a: 2, b: 0 }, put: { a: '3', b: '3', c: '3' } }));
-      const refused = home.store.txn(txn({ if: { a: 1 }, put: { a: '4' } }));
-      const idle = home.store.txn(txn({ if: { a: 3 } }));
-      gate.failNext('NoSpace');
-      gate.open();
-      for (const { done } of [first, later, refused, idle]) await rejectsWith('NoSpace', done);
-      const { entries, revision } = await home.store.range({ prefix: '' });
-      assert.deepEqual([revision, ...entries.map(entryLine)], [1, 'a=1@1/1', 'b=1@1/1']);
-      assert.equal(await write(home.store, { if: { a: 1, b: 1, c: 0 }, put: { c: '2' } }), 2);
-      assert.deepEqual(await watched(home.store, 1, 1), ['2: +c=2']);
-    });
+    for (const [fault, reason, why] of UNDONE)
+      it(`fails everything in flight together ${why}, and goes on from before it`, async () => {
+        const gate = new CommitGate();
+        await using home = await maker.open(gate);
+        await write(home.store, { put: { a: '1', b: '1' } });
+        gate.close();
+        const first = home.store.txn(txn({ if: { a: 1 }, put: { a: '2' }, delete: ['b'] }));
+        await gate.reached;
+        const later = home.store.txn(txn({ if: { a: 2, b: 0 }, put: { a: '3', b: '3', c: '3' } }));
+        const refused = home.store.txn(txn({ if: { a: 1 }, put: { a: '4' } }));
+        const idle = home.store.txn(txn({ if: { a: 3 } }));
+        gate.failNext(fault);
+        gate.open();
+        for (const { done } of [first, later, refused, idle]) await rejectsWith(reason, done);
+        const { entries, revision } = await home.store.range({ prefix: '' });
+        assert.deepEqual([revision, ...entries.map(entryLine)], [1, 'a=1@1/1', 'b=1@1/1']);
+        assert.equal(await write(home.store, { if: { a: 1, b: 1, c: 0 }, put: { c: '2' } }), 2);
+        assert.deepEqual(await watched(home.store, 1, 1), ['2: +c=2']);
+      });
 
     it('answers a compare that failed because of a write in flight only once that is durable', async () => {
       const gate = new CommitGate();

@@ -1,26 +1,42 @@
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
-import { mkdtemp, rm, rmdir, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { SqliteStore } from '../../../apiserver/store/sqlite/store.ts';
 import { type Store, StoreError } from '../../../apiserver/store/store.ts';
 import { systemIds } from '../../../resources/ambient/system-ids.ts';
+import { SmallDisk } from '../../harness/small-disk.ts';
 import { rejectsWith, watched, write } from './store-maker.ts';
 
-const run = promisify(execFile);
 const DISK_BYTES = 4 * 1024 * 1024;
 const VALUE = 'x'.repeat(60_000);
 
+describe('the sqlite store on a disk that fails over to read-only', () => {
+  it('refuses writes, which did not happen, serves reads, and has everything when it is opened again', async function () {
+    this.timeout(60_000);
+    await using disk = await SmallDisk.onLoop(this, 32 * 1024 * 1024);
+    const path = join(disk.folder, 'store.db');
+    {
+      await using store = await SqliteStore.open({ path, ids: systemIds });
+      for (let i = 1; i <= 3; i++) assert.equal(await write(store, { put: { [`k${i}`]: VALUE } }), i);
+      await disk.fail();
+      const { message } = await rejectsWith('Unavailable', store.txn(large('refused')).done);
+      assert.match(message, /read-only/);
+      await rejectsWith('Unavailable', store.txn(large('refused')).done);
+      assert.equal(store.revision(), 3);
+      assert.equal((await store.range({ prefix: 'k' })).entries.length, 3);
+      assert.equal((await watched(store, 0, 3)).length, 3);
+    }
+    await disk.again();
+    await using store = await SqliteStore.open({ path, ids: systemIds });
+    assert.equal(store.revision(), 3);
+    assert.equal((await store.range({ prefix: '' })).entries.length, 3);
+    assert.equal(await write(store, { put: { more: '1' } }), 4);
+  });
+});
+
 describe('the sqlite store on a disk that is full', () => {
   it('refuses writes with NoSpace, serves reads, and writes again once there is space', async function () {
-    const disk = await TinyDisk.mount();
-    if (disk === undefined) {
-      process.stdout.write('      skipped: this user may not mount a small file system\n');
-      return this.skip();
-    }
-    await using mounted = disk;
+    await using mounted = await SmallDisk.inMemory(this, DISK_BYTES);
     const ballast = join(mounted.folder, 'ballast');
     const more = join(mounted.folder, 'more-ballast');
     await writeFile(ballast, new Uint8Array(DISK_BYTES / 8));
@@ -47,12 +63,7 @@ describe('the sqlite store on a disk that is full', () => {
   });
 
   it('is not made, and nothing is left, where it does not fit', async function () {
-    const disk = await TinyDisk.mount();
-    if (disk === undefined) {
-      process.stdout.write('      skipped: this user may not mount a small file system\n');
-      return this.skip();
-    }
-    await using mounted = disk;
+    await using mounted = await SmallDisk.inMemory(this, DISK_BYTES);
     await writeFile(join(mounted.folder, 'ballast'), new Uint8Array(DISK_BYTES - 32_768));
     const path = join(mounted.folder, 'store.db');
     await rejectsWith('NoSpace', SqliteStore.open({ path, ids: systemIds }));
@@ -83,31 +94,5 @@ async function fill(store: Store, atOnce: number): Promise<number> {
       assert.equal(outcome.reason.reason, 'NoSpace');
     }
     return acknowledged;
-  }
-}
-
-/** A file system of a few megabytes in memory; disposing unmounts it. */
-class TinyDisk implements AsyncDisposable {
-  readonly folder: string;
-
-  private constructor(folder: string) {
-    this.folder = folder;
-  }
-
-  static async mount(): Promise<TinyDisk | undefined> {
-    if (process.platform !== 'linux') return undefined;
-    const folder = await mkdtemp(join(tmpdir(), 'coppice-disk-'));
-    try {
-      await run('mount', ['-t', 'tmpfs', '-o', `size=${DISK_BYTES}`, 'coppice-test', folder]);
-      return new TinyDisk(folder);
-    } catch {
-      await rmdir(folder);
-      return undefined;
-    }
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await run('umount', [this.folder]);
-    await rmdir(this.folder);
   }
 }

@@ -11,6 +11,7 @@ import { openPki } from '../../../apiserver/pki/pki-files.ts';
 import { addNext, useNext } from '../../../apiserver/pki/rotation.ts';
 import { systemClock } from '../../../resources/ambient/system-clock.ts';
 import { systemIds } from '../../../resources/ambient/system-ids.ts';
+import { certificationRequest } from '../../harness/certification-request.ts';
 import { EtcdServer, needEtcd } from '../../harness/etcd-server.ts';
 import { tlsRequest } from '../../harness/tls-request.ts';
 import { until } from '../../harness/until.ts';
@@ -97,7 +98,7 @@ describe('changing keys while a server runs', function () {
     await kubectlSees(server);
     assert.match(
       await ok('a', 'pki rotate ca --trust-only'),
-      /^1\. added ca [0-9a-f]{16}:.*\n2\. trusted by server a\n/,
+      /^1\. added ca [0-9a-f]{16}:.*\n2\. trusted by server a, and by every host\n/,
     );
     assert.equal(certificatesIn(bundleOf(server)).length, 2);
     assert.equal(await ask(server, { ca: old }), 200, 'the old one still issues');
@@ -129,6 +130,45 @@ describe('changing keys while a server runs', function () {
     staying.end();
     assert.equal(certificatesIn(readFileSync(server.home.kubeconfig, 'utf8')).length, 0);
     assert.match(await ok('a', 'pki rotate ca --finish'), /^only ca [0-9a-f]{16} is trusted by server a\n$/);
+  });
+
+  it('ca: is not used before every enrolled host was told of it, and not finished before each has a certificate of it', async () => {
+    await using server = await world.serve('a');
+    const post = async (path: string, body: object, tls: object = {}) => {
+      const authorization = 'cert' in tls ? {} : { authorization: `Bearer ${tokenIn(server.home.kubeconfig)}` };
+      const headers = { 'content-type': 'application/json', ...authorization };
+      const url = `${server.url}/apis/coppice.dev/v1/hosts${path}`;
+      const sent = JSON.stringify({ apiVersion: 'coppice.dev/v1', ...body });
+      const { status, text } = await tlsRequest(url, {
+        method: 'POST',
+        ca: bundleOf(server),
+        agent: false,
+        body: sent,
+        ...tls,
+        headers: { ...headers, ...('headers' in tls ? (tls.headers as object) : {}) },
+      });
+      assert.equal(status, 201, text);
+      return (JSON.parse(text) as { status: { token: string; certificate: string } }).status;
+    };
+    await post('', { kind: 'Host', metadata: { name: 'mac-9' } });
+    const { token } = await post('/mac-9/token', { kind: 'HostToken' });
+    const { request, key } = await certificationRequest();
+    const wish = { kind: 'HostCertificate', spec: { request } };
+    const enrolled = await post('/mac-9/certificate', wish, { headers: { authorization: `Bearer ${token}` } });
+    let cert = enrolled.certificate;
+    const renew = async () => {
+      cert = (await post('/mac-9/certificate', wish, { cert, key })).certificate;
+    };
+    const early = await world.run('a', 'pki rotate ca --timeout 5s');
+    assert.match(early.stderr, /^error: hosts that do not know of the authorities yet: mac-9\nhint: .*--force/);
+    await renew();
+    await ok('a', 'pki rotate ca');
+    const late = await world.run('a', 'pki rotate ca --finish --timeout 5s');
+    assert.match(late.stderr, /^error: hosts that do not know of the authorities yet: mac-9\n/);
+    await renew();
+    await ok('a', 'pki rotate ca --finish');
+    await renew();
+    await ok('a', 'pki rotate ca --trust-only --force');
   });
 
   it('operator-token: the new one is in the kubeconfig only, and the old one is refused at once or when its time is over', async () => {
@@ -280,7 +320,11 @@ describe('changing keys of several servers', function () {
     await using b = await world.serve('b', { pki, store: store() });
     for (const what of ['ca', 'service-account-key', 'sealing-key']) {
       const changed = await world.run('a', `pki rotate ${what} --pki ${pki}`);
-      assert.match(changed.stdout, /2\. trusted by servers a, b\n3\. used by servers a, b\n/, changed.stderr);
+      assert.match(
+        changed.stdout,
+        /2\. trusted by servers a, b(, and by every host)?\n3\. used by servers a, b\n/,
+        changed.stderr,
+      );
     }
     for (const server of [a, b]) await kubectlSees(server);
     await until('b has a certificate of the new authority', () => {
@@ -319,19 +363,20 @@ describe('changing keys of several servers', function () {
     const late = await world.run('a', 'pki rotate ca --timeout 5s');
     assert.match(late.stderr, /^error: b did not say that it trusts the new ca\nhint: where a server has a copy of /);
     assert.match(late.stdout, /^1\. added ca [0-9a-f]{16}:[^\n]*\n$/);
-    const copy = () => {
-      for (const name of ['ca.key', 'ca.crt']) cpSync(join(a.home.path, 'pki', name), join(b.home.path, 'pki', name));
+    const copy = async () => {
+      const again = await world.runBare('apiserver', 'token', '--kubeconfig', a.home.kubeconfig);
+      assert.equal((await world.run('b', `apiserver join ${again.stdout.trim()} --again`)).code, 0);
     };
-    copy();
+    await copy();
     const half = await world.run('a', 'pki rotate ca --timeout 8s');
-    assert.match(half.stdout, /^1\. there already is ca .*\n2\. trusted by servers a, b\n$/);
+    assert.match(half.stdout, /^1\. there already is ca .*\n2\. trusted by servers a, b, and by every host\n$/);
     assert.match(half.stderr, /^error: b did not say that it uses the new ca\n/);
     await kubectlSees(b);
-    copy();
+    await copy();
     const finished = await world.run('a', 'pki rotate ca --finish --timeout 10s');
     assert.match(finished.stdout, /^dropped ca /, finished.stderr);
     assert.match(finished.stderr, /^error: b still trusts another ca\n/);
-    copy();
+    await copy();
     assert.match(
       (await world.run('a', 'pki rotate ca --finish')).stdout,
       /^only ca [0-9a-f]{16} is trusted by servers a, b\n$/,
@@ -380,6 +425,25 @@ describe('joining', function () {
     assert.match(used.stderr, /^error: the join token is not good: it was used at 20/);
     assert.throws(() => statSync(world.path('third', 'pki')), { code: 'ENOENT' });
     assert.ok(![...server.logged, used.stderr, joined.stdout].join('\n').includes(line.split('.')[1] ?? ''));
+  });
+
+  it('brings a folder up to date, and only one of the same fleet', async () => {
+    assert.equal((await world.run('kept', `apiserver join ${await token()}`)).code, 0);
+    assert.equal((await world.run('a', 'pki rotate sealing-key --trust-only')).code, 0);
+    const again = await world.run('kept', `apiserver join ${await token()} --again`);
+    assert.match(again.stdout, /^wrote the keys of the fleet that changed into .*kept\/pki\n$/, again.stderr);
+    const pki = await openPki(world.path('kept', 'pki'), ['localhost'], systemClock, systemIds);
+    assert.deepEqual(pki.sealingKeys(), server.pki.sealingKeys());
+    assert.equal(pki.sealingKeys().length, 2);
+    assert.match(
+      (await world.run('empty', `apiserver join ${await token()} --again`)).stderr,
+      /has no keys yet\nhint: /,
+    );
+    await using _other = await world.serve('foreign');
+    const before = readFileSync(world.path('foreign', 'pki', 'ca.key'), 'utf8');
+    const foreign = await world.run('foreign', `apiserver join ${await token()} --again`);
+    assert.match(foreign.stderr, /are of another fleet, or of too long ago\nhint: /);
+    assert.equal(readFileSync(world.path('foreign', 'pki', 'ca.key'), 'utf8'), before);
   });
 
   it('says what is wrong with what it is given', async () => {

@@ -22,7 +22,7 @@ export class UpProcess implements AsyncDisposable {
     home: string,
     args: readonly string[],
     env: Readonly<Record<string, string>> = {},
-    command: 'up' | 'apiserver' | 'controllers' = 'up',
+    command: 'up' | 'apiserver' | 'controllers' | 'nodelet' = 'up',
   ) {
     this.#child = spawn(COPPICE, [command, '--home', home, ...args], {
       stdio: ['ignore', 'pipe', 'pipe'],

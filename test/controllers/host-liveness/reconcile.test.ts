@@ -16,6 +16,12 @@ async function later(fleet: Fleet, ms: number): Promise<string> {
   return `${condition(fleet, 'Ready')?.status} ${condition(fleet, 'Ready')?.reason}`;
 }
 
+/** As `later`, in steps that leave who leads the time to renew. */
+async function stepwise(fleet: Fleet, ms: number): Promise<string> {
+  for (let left = ms; left > 500; left -= 500) await later(fleet, 500);
+  return later(fleet, ms % 500 === 0 ? 500 : ms % 500);
+}
+
 describe('the host-liveness duty', () => {
   it('says Ready when the nodelet is connected, Unknown 40 s after it is not, and Ready when it is back', async () => {
     await using fleet = await Fleet.start();
@@ -47,6 +53,22 @@ describe('the host-liveness duty', () => {
     await fleet.eventually('seen', () => condition(fleet, 'Schedulable') !== undefined);
     assert.equal(await later(fleet, 39_000), 'True Test');
     assert.equal(await later(fleet, 2_000), 'Unknown NodeletSilent');
+  });
+
+  it('gives every host a full grace period after it was handed over, however long its heir has watched', async () => {
+    await using fleet = await Fleet.start();
+    await fleet.addHost({ ready: false });
+    await fleet.heartbeat('mac-1');
+    const first = fleet.startShared('host-liveness');
+    await fleet.eventually('ready', () => condition(fleet, 'Ready')?.status === 'True');
+    await using heir = fleet.startShared('host-liveness');
+    await fleet.eventually('stands by', () => heir.health.member !== undefined);
+    await fleet.heartbeat('mac-1', null);
+    await stepwise(fleet, 39_000);
+    await first[Symbol.asyncDispose]();
+    await fleet.eventually('led', () => heir.led.length === 1);
+    assert.equal(await stepwise(fleet, 39_000), 'True NodeletReady');
+    assert.equal(await stepwise(fleet, 2_000), 'Unknown NodeletSilent');
   });
 
   it('closes and opens a host with its cordon', async () => {

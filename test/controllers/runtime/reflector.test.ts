@@ -204,6 +204,8 @@ describe('the reflector', () => {
 
   it('leaves nothing behind when it is stopped', async () => {
     await using it = await aSetup();
+    // What the server itself does in the background has begun.
+    await quiesce();
     const before = it.clock.waiting;
     await it.synced();
     assert.ok(it.clock.waiting > before);

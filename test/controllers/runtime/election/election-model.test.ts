@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { setImmediate } from 'node:timers/promises';
 import fc from 'fast-check';
 import { ManualClock } from '../../../../resources/ambient/manual-clock.ts';
+import { Random } from '../../../fuzz/random.ts';
 import { LeaseServer } from './lease-server.ts';
 import { SimProcess } from './sim-process.ts';
 
@@ -73,7 +74,8 @@ class Fleet {
   readonly #left: Promise<void>[] = [];
 
   constructor({ rates, offsets, only, seed }: Scenario) {
-    const random = randomFrom(seed);
+    const chance = new Random(seed);
+    const random = () => chance.next() / 2 ** 32;
     this.#make = (at) =>
       new SimProcess({
         server: this.server,
@@ -180,15 +182,6 @@ function mend(process: SimProcess): void {
   process.losesAnswers = false;
   process.isDeaf = false;
   process.isRefused = false;
-}
-
-/** Numbers in [0, 1) that follow from the seed. */
-function randomFrom(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
-    return state / 2 ** 32;
-  };
 }
 
 describe('the election, whatever happens', function () {

@@ -14,6 +14,8 @@ export class LeaseServer {
   readonly #events: Event[] = [];
   readonly #watchers = new Set<(event: Event) => void>();
   #version = 1;
+  /** Every request that was no watch. */
+  readonly requests: ApiRequest[] = [];
   /** Every write there was, as `VERB name`. */
   readonly log: string[] = [];
 
@@ -33,7 +35,9 @@ export class LeaseServer {
   }
 
   /** Does a request that is no watch. */
-  handle({ method, path, body }: ApiRequest): ApiResponse {
+  handle(request: ApiRequest): ApiResponse {
+    this.requests.push(request);
+    const { method, path, body } = request;
     const { pathname } = new URL(path, 'https://leases');
     const name = pathname.slice(ROOT.length + 1);
     const sent = (body === undefined ? {} : JSON.parse(new TextDecoder().decode(body))) as JsonObject;

@@ -1,0 +1,85 @@
+import { ApiClient } from '../../../apiserver/client/client.ts';
+import { openFailover } from '../../../apiserver/client/failover-transport.ts';
+import type { Connection } from '../../../apiserver/client/https-transport.ts';
+import { ServerChoice } from '../../../apiserver/client/server-choice.ts';
+import { HostIdentity } from '../../../nodelet/identity/host-identity.ts';
+import { runNodelet } from '../../../nodelet/run-nodelet.ts';
+import { together } from '../../../nodelet/together.ts';
+import type { Clock } from '../../../resources/ambient/clock.ts';
+import type { Logger } from '../../../resources/ambient/log.ts';
+import type { HostPlan } from '../drivers.ts';
+import type { Home } from '../home.ts';
+import { RunningFleet } from '../running-fleet.ts';
+import type { KnownHost } from './identities.ts';
+
+export interface RemoteDeps {
+  readonly home: Pick<Home, 'host'>;
+  readonly servers: readonly string[];
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly log: Logger;
+}
+
+/** Starts a nodelet for every host, each under its own identity and turning to whichever server is there. */
+export function startRemoteNodelets(
+  plans: readonly HostPlan[],
+  known: readonly KnownHost[],
+  deps: RemoteDeps,
+): RunningFleet {
+  const ending = new AbortController();
+  const hosts = plans.map((plan) => {
+    const host = known.find(({ name }) => name === plan.name);
+    if (host === undefined) throw new Error(`host ${plan.name} has no identity`);
+    return { done: runOne(plan, host, deps, ending.signal) };
+  });
+  return new RunningFleet(hosts, ending);
+}
+
+async function runOne(
+  { name, driver }: HostPlan,
+  { file, credentials }: KnownHost,
+  { home, servers: addresses, clock, random, log }: RemoteDeps,
+  signal: AbortSignal,
+): Promise<void> {
+  // Each host begins with a server of its own choice, and what one of its connections learns serves the others.
+  const servers = new ServerChoice(addresses, random);
+  const identity = new HostIdentity({ name, file, credentials, clock, random, log: log.child({ host: name }) });
+  await using transport = openFailover({ servers, clock, random }, (server) => connectionTo(server, identity));
+  const client = new ApiClient(transport.send);
+  const nodelet = (ends: AbortSignal) =>
+    runNodelet(
+      {
+        name,
+        driver,
+        client,
+        control: { servers, tls: async () => tlsOf(identity) },
+        clock,
+        random,
+        log,
+        root: home.host(name),
+        storeIdentity: (asked) => identity.controlPlane(client, asked),
+      },
+      ends,
+    ).done;
+  await together([nodelet, (ends) => identity.keep(client, ends)], signal);
+}
+
+/** Credentials are read for every request, so that a renewed certificate is used at once. */
+function connectionTo(server: string, identity: HostIdentity): Connection {
+  return {
+    server,
+    get ca() {
+      return tlsOf(identity).ca;
+    },
+    get cert() {
+      return tlsOf(identity).cert;
+    },
+    get key() {
+      return tlsOf(identity).key;
+    },
+  };
+}
+
+function tlsOf({ credentials: { authorities, certificate, key } }: HostIdentity) {
+  return { ca: authorities, cert: certificate, key };
+}

@@ -1,0 +1,78 @@
+import { ServerChoice } from '../../../apiserver/client/server-choice.ts';
+import { systemClock } from '../../../resources/ambient/system-clock.ts';
+import { systemIds } from '../../../resources/ambient/system-ids.ts';
+import { Failure } from '../../failure.ts';
+import { type Io, printLine } from '../../io.ts';
+import { Steps } from '../../up/steps.ts';
+import { type Fleet, openFleet } from '../drivers.ts';
+import { openHome } from '../home.ts';
+import { lockHome } from '../lock-home.ts';
+import { openLog } from '../open-log.ts';
+import { untilAborted } from '../until-aborted.ts';
+import { type KnownHost, openIdentities } from './identities.ts';
+import { readKept, writeKept } from './kept-nodelet.ts';
+import { type NodeletProcessOptions, settled } from './options.ts';
+import { startRemoteNodelets } from './remote-nodelets.ts';
+
+const clock = systemClock;
+const random = Math.random;
+
+/** Runs the hosts of a home until the signal aborts. Throws a `Failure` when they cannot start; guests run on either way. */
+export async function runNodeletProcess(options: NodeletProcessOptions, io: Io, signal: AbortSignal): Promise<void> {
+  try {
+    await serve(options, io, signal);
+  } catch (error) {
+    // Ctrl-C while something was still starting: what was started has been stopped on the way out.
+    if (!signal.aborted) throw error;
+  }
+  printLine(io, '\nstopped; guests keep running');
+}
+
+async function serve(options: NodeletProcessOptions, io: Io, signal: AbortSignal): Promise<void> {
+  const beganMs = clock.monotonic();
+  const steps = new Steps(io, clock);
+  await using held = new AsyncDisposableStack();
+  const home = openHome(options.home);
+  held.use(await lockHome(home));
+  const log = openLog(home, io, held);
+  const kept = settled(options, readKept(home.path));
+  const choice = new ServerChoice(kept.servers, random);
+  const known = await steps.step(
+    'identity',
+    () => openIdentities(home, options.tokens, { servers: choice, clock, random }, signal),
+    (hosts) => `${hostsText(hosts)}, of the control plane at ${kept.servers.join(', ')}`,
+  );
+  writeKept(home.path, kept);
+  const names = known.map(({ name }) => name);
+  const wish = { driver: kept.driver, simulated: names, real: names[0] ?? '', faults: options.faults };
+  const fleet = held.use(
+    await steps.step(
+      'driver',
+      () => openFleet(wish, { home, clock, ids: systemIds, log }, signal),
+      (opened) => opened.note,
+    ),
+  );
+  checkNumber(fleet, known);
+  const running = held.use(
+    startRemoteNodelets(fleet.hosts, known, { home, servers: kept.servers, clock, random, log }),
+  );
+  steps.say(`up in ${((clock.monotonic() - beganMs) / 1000).toFixed(1)} s\n`);
+  steps.say('Ctrl-C stops this process and leaves guests running.');
+  await Promise.race([untilAborted(signal), running.failed]);
+}
+
+function hostsText(hosts: readonly KnownHost[]): string {
+  const [first, ...others] = hosts;
+  return others.length === 0 ? `host ${first?.name}` : `${hosts.length} hosts, ${first?.name} to ${hosts.at(-1)?.name}`;
+}
+
+/** A machine is one host, unless they are simulated. */
+function checkNumber(fleet: Fleet, known: readonly KnownHost[]): void {
+  if (fleet.kind === 'sim' || known.length === 1) return;
+  throw new Failure(
+    `this machine is one host, and its home has ${known.length}: ${known.map((h) => h.name).join(', ')}`,
+    {
+      hint: 'simulate them with --driver sim, or give each a home of its own',
+    },
+  );
+}
