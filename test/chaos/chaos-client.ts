@@ -4,6 +4,7 @@ import type { Random } from '../fuzz/random.ts';
 import { type Answer, ask, claimOf, foundIn, type Question } from './ask.ts';
 import { COLLECTION, listOnce } from './ask-list.ts';
 import type { Found, Recorder, Write } from './history.ts';
+import { streamOnce } from './stream-list.ts';
 
 export interface ClientDeps {
   readonly id: number;
@@ -83,7 +84,8 @@ export class ChaosClient {
     const key = random.pick(keys);
     const choice = random.below(20);
     if (choice < 5) return this.get(key);
-    if (choice < 8) return (await this.list()) !== undefined;
+    if (choice < 7) return (await this.list()) !== undefined;
+    if (choice < 8) return (await streamOnce(this.#deps, this.#server, this.#patience())) !== undefined;
     const seen = this.#seen.get(key);
     if (choice < 11) return this.#write('delete', key, random.oneIn(2) ? seen?.version : undefined);
     if (choice < 14 || seen === undefined) return this.#write('create', key, undefined);
@@ -125,11 +127,17 @@ export class ChaosClient {
     return { ...question, headers: { 'idempotency-key': `create-${value}` } };
   }
 
-  /** A create of unknown outcome that has a key is asked for again, at whatever server: it is made once all the same. What refuses it then knows nothing of the first, which may still come. */
+  /**
+   * A create that has a key is asked for again when its outcome is unknown, and now and then when it was done, at whatever server: it is made once all the same,
+   * and told to have been. Only what refuses it after an unknown outcome says nothing: the first may still come.
+   */
   async #onceMore(question: Question, first: Answer): Promise<Answer> {
-    if (first.outcome !== 'unknown' || question.headers?.['idempotency-key'] === undefined) return first;
-    const again = await this.#ask(question, this.#deps.random.below(this.#deps.servers.length));
-    return again.outcome === 'ok' ? again : { ...first, why: `${first.why}, then ${again.why}` };
+    const { random, servers } = this.#deps;
+    if (question.headers?.['idempotency-key'] === undefined || first.outcome === 'refused') return first;
+    if (first.outcome === 'ok' && !random.oneIn(4)) return first;
+    const again = await this.#ask(question, random.below(servers.length));
+    const tells = again.outcome === 'ok' || (first.outcome === 'ok' && again.status >= 400 && again.status < 500);
+    return tells ? again : { ...first, why: `then ${again.why}` };
   }
 
   #ask(question: Question, server: number): Promise<Answer> {
