@@ -2,7 +2,6 @@ import type { Clock } from '../../resources/ambient/clock.ts';
 import { rfc3339 } from '../../resources/ambient/clock.ts';
 import type { Logger } from '../../resources/ambient/log.ts';
 import type { CoordinationLease } from '../../resources/kinds/coordination-lease.ts';
-import { ApiError } from '../../resources/meta/api-error.ts';
 import {
   HOST_LEASE_NAMESPACE,
   HOST_LEASE_RENEWAL_MS,
@@ -10,6 +9,7 @@ import {
 } from '../../resources/streams/control-messages.ts';
 import { ApiClient } from '../client/client.ts';
 import type { Transport } from '../client/transport.ts';
+import { unless } from '../client/unless.ts';
 import { COORDINATION_LEASES } from '../servers/server-lease.ts';
 import type { ControlHub } from './control-hub.ts';
 import type { HostHolders } from './host-holders.ts';
@@ -125,9 +125,3 @@ const renewal = ({ clock }: PresenceDeps) => ({
   leaseDurationSeconds: HOST_LEASE_RENEWAL_MS / 1000,
   renewTime: rfc3339(clock.now()).replace('Z', '.000000Z'),
 });
-
-function unless(reason: ApiError['reason']): (error: unknown) => undefined {
-  return (error) => {
-    if (!(error instanceof ApiError) || error.reason !== reason) throw error;
-  };
-}
