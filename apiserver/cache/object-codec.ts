@@ -1,4 +1,4 @@
-import { parseJson } from '../../resources/meta/json.ts';
+import { parseOwnJson } from '../../resources/meta/json.ts';
 import { type KubeObject, splitKey } from '../../resources/meta/object.ts';
 import { resourceId } from '../../resources/meta/resource-id.ts';
 import { markDamaged } from '../sealing/damage.ts';
@@ -77,7 +77,7 @@ export class ObjectCodec {
     };
     // What is sealed is sealed for its place, whoever may know what is in it.
     if (written?.key === key) return marked(written.at(objectKey, revision));
-    const read = (plain: Uint8Array) => decodeStored(objectKey, plain, revision, (text) => parseJson(text).value);
+    const read = (plain: Uint8Array) => decodeStored(objectKey, plain, revision, parseOwnJson);
     const mustBeSealed = place !== undefined && this.#sealing?.resources.has(place.resourceId) === true;
     if (!Sealer.isSealed(value) && !mustBeSealed) return read(value);
     try {
