@@ -24,6 +24,8 @@ describe('the page about several servers', function () {
     assert.match(said('--name one'), /API server one on https:.*, state in etcd at /);
     if (results.every(({ ran }) => ran)) {
       assert.match(said('-l coppice.dev/component=apiserver'), /apiserver-one .*\n.*apiserver-two /);
+      assert.equal(said('coppice exec --kubeconfig'), 'Linux\n');
+      assert.match(said('until coppice exec'), /Linux\n$/);
       assert.match(said('create namespace after'), /namespace\/after created/);
     }
   });
