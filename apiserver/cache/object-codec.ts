@@ -19,6 +19,8 @@ export class ObjectCodec {
   readonly #sealing: Sealing | undefined;
   /** What was encoded here, by its value: the store tells of a write with the very bytes it was given, and nothing of it is read a second time. */
   readonly #written = new WeakMap<Uint8Array, Written>();
+  /** The latest of those by their keys, for stores that tell of a write with a copy: as many as are in flight, and some. */
+  readonly #latest = new Map<string, Uint8Array>();
 
   /** Without `sealing` nothing is sealed, and nothing sealed can be read. */
   constructor(sealing?: Sealing) {
@@ -29,6 +31,7 @@ export class ObjectCodec {
     const plain = encodeStored(object);
     const value = this.seal(resource, key, plain, object.metadata.uid);
     this.#written.set(value, new Written(key, object, plain));
+    this.#keep(key, value);
     return value;
   }
 
@@ -66,7 +69,7 @@ export class ObjectCodec {
   decode(key: string, value: Uint8Array, revision: number): StoredObject {
     const place = parseStoreKey(key);
     const objectKey = place?.objectKey ?? key;
-    const written = this.#written.get(value);
+    const written = this.#written.get(value) ?? this.#copied(key, value);
     const marked = (stored: StoredObject) => {
       const keyId = Sealer.keyIdOf(value);
       if (keyId !== undefined) markSealedWith(stored.object, keyId);
@@ -87,7 +90,24 @@ export class ObjectCodec {
       return marked(stored);
     }
   }
+
+  #keep(key: string, value: Uint8Array): void {
+    this.#latest.delete(key);
+    if (value.length > MOST_LATEST_BYTES) return;
+    this.#latest.set(key, value);
+    const [oldest] = this.#latest.keys();
+    if (this.#latest.size > MOST_LATEST && oldest !== undefined) this.#latest.delete(oldest);
+  }
+
+  #copied(key: string, value: Uint8Array): Written | undefined {
+    const latest = this.#latest.get(key);
+    return latest !== undefined && Buffer.compare(latest, value) === 0 ? this.#written.get(latest) : undefined;
+  }
 }
+
+const MOST_LATEST = 256;
+/** Of one of them: large ones are read again. */
+const MOST_LATEST_BYTES = 64 << 10;
 
 /** An object that was encoded, and what it reads as at its revision: the same one for everybody who asks. */
 class Written {

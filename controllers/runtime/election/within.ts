@@ -1,6 +1,14 @@
 import type { Clock } from '../../../resources/ambient/clock.ts';
 
-/** Runs `work` with a signal that aborts after `ms`, or when the given one does. */
+/** No answer came in time; what was asked may have been done. */
+export class NoAnswerError extends Error {
+  constructor(ms: number) {
+    super(`no answer within ${ms / 1000} s`);
+    this.name = 'NoAnswerError';
+  }
+}
+
+/** Runs `work` with a signal that aborts with a `NoAnswerError` after `ms`, or when the given one does. */
 export async function within<T>(
   clock: Clock,
   ms: number,
@@ -8,7 +16,7 @@ export async function within<T>(
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const late = new AbortController();
-  const cancel = clock.after(ms, () => late.abort(new Error(`no answer within ${ms / 1000} s`)));
+  const cancel = clock.after(ms, () => late.abort(new NoAnswerError(ms)));
   try {
     return await work(AbortSignal.any([signal, late.signal]));
   } finally {
