@@ -199,6 +199,18 @@ describe('coppice backup and restore', function () {
     );
   });
 
+  it('leave a home as it was when a restore fails', async () => {
+    await run('backup', file, '--home', home, '--no-pki');
+    const { code, output } = await coppiceWithin(64, ['restore', file, '--home', fresh]);
+    assert.equal(code, 1, output);
+    assert.deepEqual(
+      (await tree(fresh)).filter((name) => name.startsWith('state')),
+      [],
+    );
+    await run('restore', file, '--home', fresh);
+    assert.equal(await homePlace(fresh).served(), true);
+  });
+
   it('go between a home and etcd', async function () {
     if (findEtcd() === undefined) {
       process.stderr.write('skipped: backups of etcd need etcd (Debian: etcd-server)\n');

@@ -143,6 +143,9 @@ describe('coppice migrate-store', function () {
       await refused('migrate-store', '--to-etcd-root', 'x'),
       /--to-etcd-root is for a store in etcd\nhint: add --to-etcd/,
     );
+    await fill(homePlace(home), 1);
+    const away = await refused('migrate-store', '--home', home, '--to-etcd', '127.0.0.1:1');
+    assert.match(away, /^error: etcd does not answer at 127.0.0.1:1: connection refused\nhint: .*--to-etcd$/m);
     assert.match(await refused('migrate-store', '--to-etcd', 'x'), /--to-etcd: "x" is not HOST:PORT/);
   });
 
