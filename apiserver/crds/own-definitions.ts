@@ -1,4 +1,4 @@
-import type { CustomResourceDefinition } from '../../resources/kinds/custom-resource-definition.ts';
+import { CustomResourceDefinition } from '../../resources/kinds/custom-resource-definition.ts';
 import { crdOf } from '../../resources/meta/crd-of.ts';
 import type { Kind } from '../../resources/meta/define-kind.ts';
 import { LAST_APPLIED, withLastApplied } from '../../resources/meta/last-applied.ts';
@@ -15,12 +15,12 @@ import type { ServerParts } from '../verbs/verb-context.ts';
  */
 export async function putOwnDefinitions(
   parts: ServerParts,
-  definitions: Kind<CustomResourceDefinition>,
   kinds: readonly Kind[],
   signal: AbortSignal,
 ): Promise<void> {
-  const served = parts.registry.find(definitions.group, definitions.version, definitions.plural);
-  if (served === undefined) throw new Error(`${definitions.plural} are not served`);
+  const { group, version, plural } = CustomResourceDefinition;
+  const served = parts.registry.find(group, version, plural);
+  if (served === undefined) throw new Error(`${plural} are not served`);
   // The guard is against everybody else, and what is built in needs no compiling to be found valid.
   const kind = { ...served.kind, rules: { ...served.kind.rules, guards: [] } };
   const unguarded: ServedKind = { ...served, kind, validate: () => [] };

@@ -1,9 +1,9 @@
 import { type Clock, rfc3339 } from '../../resources/ambient/clock.ts';
 import { Event } from '../../resources/kinds/event.ts';
 import { Namespace } from '../../resources/kinds/namespace.ts';
-import { ApiError } from '../../resources/meta/api-error.ts';
 import { ApiClient } from '../client/client.ts';
 import type { Transport } from '../client/transport.ts';
+import { unless } from '../client/unless.ts';
 
 const COMPONENT = 'coppice-apiserver';
 const SYSTEM = 'coppice-system';
@@ -21,7 +21,7 @@ export async function recordShortage(
   const events = client.resource<Event>(Event, SYSTEM);
   const name = `${SYSTEM}.${reason.toLowerCase()}`;
   const at = rfc3339(deps.clock.now());
-  const there = await events.get(name, signal).catch(unlessAbsent);
+  const there = await events.get(name, signal).catch(unless('NotFound'));
   if (there !== undefined) {
     await events.patch(name, { count: (there.count ?? 1) + 1, lastTimestamp: at, message }, {}, signal);
     return;
@@ -43,8 +43,4 @@ export async function recordShortage(
     source: { component: COMPONENT },
   } as const;
   await events.create(event, {}, signal);
-}
-
-function unlessAbsent(error: unknown): undefined {
-  if (!(error instanceof ApiError) || error.reason !== 'NotFound') throw error;
 }

@@ -1,12 +1,12 @@
 import type { Clock } from '../../resources/ambient/clock.ts';
 import type { Logger } from '../../resources/ambient/log.ts';
-import { ApiError } from '../../resources/meta/api-error.ts';
 import type { Kind } from '../../resources/meta/define-kind.ts';
 import { resourceId } from '../../resources/meta/resource-id.ts';
 import { parseStoreKey, resourcePrefix } from '../cache/keys.ts';
 import type { WatchCache } from '../cache/watch-cache.ts';
 import { ApiClient } from '../client/client.ts';
 import type { Transport } from '../client/transport.ts';
+import { unless } from '../client/unless.ts';
 import { ANSWERS } from '../idempotency/kept-answer.ts';
 import { resealedAnswer } from '../idempotency/reseal-answer.ts';
 import type { Entry, Store } from '../store/store.ts';
@@ -95,10 +95,8 @@ export class Resealer {
       for (const [at, { object }] of this.#objectsBehind(kind).entries()) {
         const { name, namespace } = object.metadata;
         const objects = new ApiClient(transport).resource(kind, namespace);
-        await objects.patch(name, {}, {}, signal).catch((error: unknown) => {
-          // Deleted meanwhile, so there is nothing left to seal.
-          if (!(error instanceof ApiError) || error.reason !== 'NotFound') throw error;
-        });
+        // Deleted meanwhile there is nothing left to seal.
+        await objects.patch(name, {}, {}, signal).catch(unless('NotFound'));
         if (at % SLICE === SLICE - 1) await clock.sleep(PAUSE_MS, signal);
       }
     }

@@ -14,6 +14,7 @@ import {
 } from '../../resources/streams/server-leases.ts';
 import { ApiClient, type ResourceClient } from '../client/client.ts';
 import type { Transport } from '../client/transport.ts';
+import { unless } from '../client/unless.ts';
 import { NameTakenError } from './name-taken-error.ts';
 import type { ServerDirectory } from './server-directory.ts';
 
@@ -193,9 +194,3 @@ async function remove(
 const holderOf = ({ name, uid }: ServerAnnouncement) => `${name}_${uid}`;
 
 const renewTime = (clock: Clock) => rfc3339(clock.now()).replace('Z', '.000000Z');
-
-function unless(reason: ApiError['reason']): (error: unknown) => undefined {
-  return (error) => {
-    if (!(error instanceof ApiError) || error.reason !== reason) throw error;
-  };
-}

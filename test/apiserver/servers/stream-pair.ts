@@ -8,6 +8,7 @@ import { hostIdentity, serverIdentity } from '../../../apiserver/auth/identity.t
 import { openPki, type Pki } from '../../../apiserver/pki/pki-files.ts';
 import { MemoryStore } from '../../../apiserver/store/memory/store.ts';
 import type { Clock } from '../../../resources/ambient/clock.ts';
+import { lineLogger } from '../../../resources/ambient/log.ts';
 import { systemClock } from '../../../resources/ambient/system-clock.ts';
 import { systemIds } from '../../../resources/ambient/system-ids.ts';
 import { CHANNEL_PROTOCOL } from '../../../resources/streams/channel-frames.ts';
@@ -46,6 +47,8 @@ export class StreamPair implements AsyncDisposable {
   readonly a: PairedServer;
   readonly b: PairedServer;
   readonly pki: Pki;
+  /** What both have logged. */
+  readonly said: readonly string[];
   readonly #held: AsyncDisposableStack;
   readonly #host: { cert: string; key: string };
   readonly #sockets: WebSocket[] = [];
@@ -54,9 +57,11 @@ export class StreamPair implements AsyncDisposable {
     servers: readonly [PairedServer, PairedServer],
     pki: Pki,
     host: StreamPair['hostPair'],
+    said: readonly string[],
     held: AsyncDisposableStack,
   ) {
     [this.a, this.b] = servers;
+    this.said = said;
     this.pki = pki;
     this.#host = host;
     this.#held = held;
@@ -73,8 +78,13 @@ export class StreamPair implements AsyncDisposable {
     const store = held.use(await MemoryStore.open({ ids: systemIds }));
     const pki = await openPki(folder, ['127.0.0.1', 'localhost'], systemClock, systemIds);
     await pki.serverLeaf();
+    const said: string[] = [];
+    const log = lineLogger(
+      (line) => said.push(line),
+      () => 0,
+    );
     const start = async (name: string): Promise<PairedServer> => {
-      const test = held.use(await startTestServer({ store, clock, name }));
+      const test = held.use(await startTestServer({ store, clock, name, log }));
       const listening = held.use(await listenTestServer(test, folder));
       const announced = held.use(await test.server.announce(announcementOf(name, listening.url, pki)));
       return { name, test, listening, announced };
@@ -87,7 +97,7 @@ export class StreamPair implements AsyncDisposable {
     await send(app, 'PATCH', `${HOSTS}/mac-1/status`, { body: { status: aHost().status }, headers: MERGE });
     const { user, groups } = hostIdentity('mac-1', uid);
     const host = await pki.issueClient({ commonName: user, organizations: groups.slice(0, 1), serial: uid });
-    const pair = new StreamPair(servers, pki, host, held);
+    const pair = new StreamPair(servers, pki, host, said, held);
     await createVM(app, 'web');
     await pair.#patch('web', { spec: { hostName: 'mac-1', epoch: 1 } });
     await pair.#patch('web/status', { status: { phase: 'Running', guest: { id: 'g', power: 'Running', epoch: 1 } } });

@@ -140,4 +140,28 @@ describe('processes of controllers', function () {
     await bound('after');
     assert.equal(process.leads.join(), ALL);
   });
+
+  it('tell their health, and what each duty does', async () => {
+    const one = await world.process('--only', 'tenant', '--health-port', '0');
+    await one.says(/stands by/);
+    const [, url = ''] = /health on (\S+)\/readyz/.exec(one.stdout) ?? [];
+    await soon('it is of use', async () => (await fetch(`${url}/readyz`)).status === 200);
+    await soon('it leads', () => one.leads.join() === 'tenant');
+    const status = (await (await fetch(`${url}/status`)).json()) as { readonly duties: object };
+    assert.deepEqual(status.duties, { tenant: { state: 'running', waiting: 0 } });
+    assert.equal((await fetch(`${url}/other`)).status, 404);
+  });
+
+  it('do not begin by a credential that may not act for duties', async () => {
+    const { path } = await world.door();
+    const stranger = readFileSync(path, 'utf8').replace(
+      /client-certificate-data: .*\n.*client-key-data: .*/,
+      'token: x',
+    );
+    assert.match(stranger, /token: x/);
+    writeFileSync(path, stranger);
+    await using process = new ControllersProcess(['--kubeconfig', path], []);
+    assert.equal(await process.ended(), 1);
+    assert.match(process.stderr, /^error: the credential may not act for duties: /m);
+  });
 });

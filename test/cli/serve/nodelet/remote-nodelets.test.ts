@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { hostIdentity } from '../../../../apiserver/auth/identity.ts';
 import type { HostAuthority } from '../../../../apiserver/enrollment/host-enrollment.ts';
+import { listen } from '../../../../apiserver/listen.ts';
 import { openPki } from '../../../../apiserver/pki/pki-files.ts';
 import { startRemoteNodelets } from '../../../../cli/serve/nodelet/remote-nodelets.ts';
 import { Semaphore } from '../../../../nodelet/drivers/semaphore.ts';
@@ -44,7 +45,9 @@ describe('hosts apart from their servers', function () {
       certifyClient: (subject, key) => authority.issuing.certifyClient(subject, key),
     };
     const test = held.use(await startTestServer({ hostAuthority }));
-    const { listener, url } = held.use(await listenTestServer(test, join(folder, 'pki')));
+    const listening = await listenTestServer(test, join(folder, 'pki'));
+    held.defer(() => listening[Symbol.asyncDispose]());
+    const { url } = listening;
     const hosts = test.client.resource<Host>(Host);
     const wish = { apiVersion: 'coppice.dev/v1', kind: 'Host', metadata: { name: 'mac-1' }, spec: { group: 'far' } };
     const { uid } = (await hosts.create(wish)).metadata;
@@ -77,9 +80,12 @@ describe('hosts apart from their servers', function () {
     authority.trusted = `${after.caCert}${before.caCert}`;
     const renewed = async () => (await file.read())?.enrolled?.credentials.authorities === authority.trusted;
     await until('the certificate is renewed', renewed);
-    listener.renew({ ...(await after.serverLeaf()), ca: after.caCert });
-    hub.drop('mac-1', 'the test says so');
+    await listening[Symbol.asyncDispose]();
     await until('it is gone', () => !hub.hosts().includes('mac-1'));
+    const tls = { ...(await after.serverLeaf()), ca: after.caCert };
+    const { app, upgrade } = test.server;
+    const { port } = new URL(url);
+    held.use(await listen({ host: '127.0.0.1', port: Number(port), tls, app, upgrade, clock: systemClock }));
     await until('it is connected again', () => hub.hosts().includes('mac-1'));
     await hosts.patch('mac-1', { spec: { cordoned: true } });
     await until('it writes', () => observed(2));
