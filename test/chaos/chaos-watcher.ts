@@ -76,7 +76,9 @@ export class ChaosWatcher {
     const stop = clock.after(random.below(LONGEST_WATCH_MS), () => leave.abort(new Error('seen enough')));
     let why = 'ended';
     try {
-      const query = `watch=1&allowWatchBookmarks=true&resourceVersion=${from}`;
+      const ending = Number.isFinite(this.#target) ? 1 : 1 + random.below(LONGEST_WATCH_MS / 1000);
+      // The server ends it by a bookmark, if it is not left before.
+      const query = `watch=1&allowWatchBookmarks=true&timeoutSeconds=${ending}&resourceVersion=${from}`;
       const send = this.#deps.servers[server] as Transport;
       const answer = await send({
         method: 'GET',

@@ -1,4 +1,3 @@
-import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ApiClient } from '../../apiserver/client/client.ts';
@@ -6,6 +5,7 @@ import type { Transport } from '../../apiserver/client/transport.ts';
 import type { Random } from '../fuzz/random.ts';
 import { CutProxy } from '../harness/cut-proxy.ts';
 import { EtcdCluster, type EtcdMember } from '../harness/etcd-cluster.ts';
+import { temporaryFolder } from '../harness/temporary-folder.ts';
 import type { ChaosWorld, Fault } from './chaos-world.ts';
 import { processFaults } from './process-faults.ts';
 import { ProcessPlace } from './process-place.ts';
@@ -50,8 +50,7 @@ export class EtcdWorld implements ChaosWorld {
   /** Resolves when all servers serve, and hosts and controllers are there. */
   static async start(options: EtcdWorldOptions, random: Random): Promise<EtcdWorld> {
     await using held = new AsyncDisposableStack();
-    const folder = await mkdtemp(join(tmpdir(), 'coppice-chaos-'));
-    held.defer(() => rm(folder, { recursive: true, force: true }));
+    const folder = await temporaryFolder(join(tmpdir(), 'coppice-chaos-'), held);
     const cluster = held.use(await EtcdCluster.start(options.members));
     const places: Place[] = [];
     for (let i = 0; i < options.servers; i++) {

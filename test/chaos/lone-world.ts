@@ -1,7 +1,7 @@
-import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Transport } from '../../apiserver/client/transport.ts';
+import { temporaryFolder } from '../harness/temporary-folder.ts';
 import type { ChaosWorld, Fault } from './chaos-world.ts';
 import { processFaults } from './process-faults.ts';
 import { ServerProcess } from './server-process.ts';
@@ -21,8 +21,7 @@ export class LoneWorld implements ChaosWorld {
   /** Resolves when it serves. */
   static async start(): Promise<LoneWorld> {
     await using held = new AsyncDisposableStack();
-    const home = await mkdtemp(join(tmpdir(), 'coppice-chaos-'));
-    held.defer(() => rm(home, { recursive: true, force: true }));
+    const home = await temporaryFolder(join(tmpdir(), 'coppice-chaos-'), held);
     const args = ['--driver', 'sim', '--hosts', '1', '--no-quickstart'];
     const server = held.use(await ServerProcess.start('up', home, args));
     return new LoneWorld(held.move(), server);

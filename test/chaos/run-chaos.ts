@@ -69,13 +69,18 @@ export async function runChaos(world: ChaosWorld, options: ChaosOptions): Promis
     const giveUp = clock.after(RECOVERY_MS, () => late.abort(new Error('not available again')));
     await Promise.all(working);
     const missing = await readEverything(world, clients, watchers, { clock, deadline: recovered });
+    const longestSilence = recorder.longestSilence();
     const [broken = []] = await Promise.all([world.work?.settle(late.signal), ...watching]);
     giveUp();
     const last = Math.max(...watchers.map(({ target }) => target));
     const behind = watchers
       .filter(({ position }) => position < last)
       .map(({ position }, id) => `the watch of client ${id} came to ${position} of ${last}`);
-    return { ...report(recorder, faults, watchers, [...missing, ...behind], broken), work: world.work?.lines() ?? [] };
+    return {
+      ...report(recorder, faults, watchers, [...missing, ...behind], broken),
+      longestSilence,
+      work: world.work?.lines() ?? [],
+    };
   } finally {
     stop();
     options.signal?.removeEventListener('abort', interrupted);
@@ -120,7 +125,7 @@ function report(
   watchers: readonly ChaosWatcher[],
   missing: readonly string[],
   broken: readonly Violation[],
-): Omit<ChaosReport, 'work'> {
+): Omit<ChaosReport, 'work' | 'longestSilence'> {
   const { operations } = recorder;
   const outcomes = { ok: 0, refused: 0, unknown: 0 };
   for (const { outcome, kind } of operations) if (kind !== 'watch') outcomes[outcome] += 1;
@@ -130,7 +135,6 @@ function report(
     outcomes,
     faults,
     elapsedMs: recorder.elapsedMs(),
-    longestSilence: recorder.longestSilence(),
     relists: watchers.reduce((sum, { relists }) => sum + relists, 0),
     violations: [...unavailable, ...broken, ...checkHistory(recorder)],
   };
