@@ -58,24 +58,45 @@ export async function readBody(
 ): Promise<Uint8Array> {
   const declared = Number(incoming.headers['content-length'] ?? 0);
   if (declared > maxBytes) throw discard(incoming, tooLarge(maxBytes));
-  const pieces: Buffer[] = [];
-  let bytes = 0;
   const stop = () => incoming.destroy();
   signal.addEventListener('abort', stop, { once: true });
+  if (signal.aborted) stop();
   try {
-    for await (const piece of incoming.iterator({ destroyOnReturn: false })) {
-      const { length } = piece as Buffer;
-      bytes += length;
-      if (bytes > maxBytes) throw discard(incoming, tooLarge(maxBytes));
-      share.take(length);
-      pieces.push(piece as Buffer);
-    }
+    const pieces = await piecesOf(incoming, maxBytes, share);
+    return pieces.length === 1 ? (pieces[0] as Buffer) : Buffer.concat(pieces);
   } catch (error) {
     throw error instanceof ApiError ? discard(incoming, error) : error;
   } finally {
     signal.removeEventListener('abort', stop);
   }
-  return pieces.length === 1 ? (pieces[0] as Buffer) : Buffer.concat(pieces);
+}
+
+/** All that comes. By its events: an async iterator of one piece costs as much as reading the JSON in it. */
+function piecesOf(incoming: IncomingMessage, maxBytes: number, share: BodyShare): Promise<readonly Buffer[]> {
+  return new Promise((resolve, reject) => {
+    const pieces: Buffer[] = [];
+    let bytes = 0;
+    const over = (settle: () => void) => {
+      incoming.off('data', onData).off('end', onEnd).off('error', onError).off('close', onClose);
+      settle();
+    };
+    const onData = (piece: Buffer) => {
+      bytes += piece.length;
+      try {
+        if (bytes > maxBytes) throw tooLarge(maxBytes);
+        share.take(piece.length);
+        pieces.push(piece);
+      } catch (error) {
+        over(() => reject(error));
+      }
+    };
+    const onEnd = () => over(() => resolve(pieces));
+    const onError = (error: Error) => over(() => reject(error));
+    const onClose = () => over(() => reject(new Error('the body ended before it was all there')));
+    if (incoming.readableEnded) return resolve(pieces);
+    incoming.on('data', onData).once('end', onEnd).once('error', onError).once('close', onClose);
+    if (incoming.destroyed) onClose();
+  });
 }
 
 const discarding = new WeakSet<IncomingMessage>();

@@ -4,6 +4,8 @@ import { type HistoryMark, HistoryMarks } from './history-marks.ts';
 import { type Store, StoreError } from './store/store.ts';
 
 const LOOK_MS = 2_000;
+/** After a failure, a full disk say, which does not pass in a moment. */
+const AGAIN_MS = 60_000;
 /** Reconnecting watches and paged lists rely on history: five minutes of it stay, and five seconds whatever is written. */
 const KEPT = { mostMs: 5 * 60_000, leastMs: 5_000 } as const;
 /** So much history may pile up in less than five minutes; of a large store, half as much as it holds. */
@@ -25,10 +27,12 @@ export async function keepCompacting(deps: CompactorDeps, signal: AbortSignal): 
   const compactor = new Compactor(deps);
   try {
     for (;;) {
+      let waitMs = LOOK_MS;
       await compactor.look(signal).catch((error: unknown) => {
+        waitMs = AGAIN_MS;
         if (!signal.aborted) deps.log.error('history not compacted', { error: String(error) });
       });
-      await deps.clock.sleep(LOOK_MS, signal);
+      await deps.clock.sleep(waitMs, signal);
     }
   } catch (error) {
     if (!signal.aborted) throw error;

@@ -5,6 +5,13 @@ import type { ServerResponse } from './requests/server-request.ts';
 
 /** Large bodies are written in pieces of this size, each of which must be taken in time. */
 const PIECE_BYTES = 256 << 10;
+/** What fits into a socket's buffer, headers and all. */
+const AT_ONCE_BYTES = 48 << 10;
+/**
+ * The end of a larger body is written alone, once what comes before has gone. A client that has the whole answer sends its next request at once,
+ * and Node takes what follows its head for malformed (HPE_PAUSED) if it then still counts the socket's buffer as full.
+ */
+const LAST_BYTES = 1 << 10;
 
 /** Writes the answer to a request under way; settles once all of it is written, or the connection is gone. A reader that stops reading is ended. */
 export function writeResponse(
@@ -16,7 +23,7 @@ export function writeResponse(
   const headOnly = outgoing.req.method === 'HEAD';
   if (body instanceof Uint8Array) {
     outgoing.writeHead(status, linesOf(headers, status === 304 ? undefined : body.length));
-    if (headOnly || body.length <= PIECE_BYTES) {
+    if (headOnly || body.length <= AT_ONCE_BYTES) {
       outgoing.end(headOnly ? undefined : body);
       connections.deliver(entered);
       return;
@@ -43,7 +50,9 @@ async function writePieces(
 }
 
 function* cut(body: Uint8Array): Iterable<Uint8Array> {
-  for (let at = 0; at < body.length; at += PIECE_BYTES) yield body.subarray(at, at + PIECE_BYTES);
+  const last = body.length - LAST_BYTES;
+  for (let at = 0; at < last; at += PIECE_BYTES) yield body.subarray(at, Math.min(at + PIECE_BYTES, last));
+  yield body.subarray(last);
 }
 
 /** Resolves when what was written has been taken, or the connection is gone. */

@@ -166,15 +166,21 @@ export class Nodelet {
   }
 
   async #reconcile(key: string, signal: AbortSignal): Promise<Outcome> {
-    if (key === 'host') {
-      const before = this.#store.trust;
-      const outcome = await reconcileHost(this.#hostDeps, signal);
-      this.#registered.resolve();
-      if (before?.trusted === false && this.#store.trust !== before) this.#wakeWaiting();
-      return outcome;
-    }
+    if (key === 'host') return this.#reconcileHost(signal);
     const name = key.slice(key.indexOf('/') + 1);
     return key.startsWith('image/') ? this.#reconcileImage(name, signal) : this.#reconcileGuest(name, signal);
+  }
+
+  async #reconcileHost(signal: AbortSignal): Promise<Outcome> {
+    const before = this.#store.trust?.trusted;
+    try {
+      const outcome = await reconcileHost(this.#hostDeps, signal);
+      this.#registered.resolve();
+      return outcome;
+    } finally {
+      // Whether or not the report of it could be written just now.
+      if (before !== undefined && before !== this.#store.trust?.trusted) this.#wakeWaiting();
+    }
   }
 
   async #reconcileGuest(id: string, signal: AbortSignal): Promise<Outcome> {

@@ -82,7 +82,8 @@ export class StoreGuard {
   }
 
   async #check(signal: AbortSignal): Promise<StoreTrust> {
-    const now = await this.#ask(signal);
+    const { uid, revision } = await this.#ask(signal);
+    const now = { uid, revision };
     const filed = await this.#read();
     const verdict = judge(filed, this.#seen, now);
     if (verdict === undefined) {

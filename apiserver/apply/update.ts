@@ -8,7 +8,7 @@ import {
 } from '../../resources/meta/object.ts';
 import { apiVersionOf } from '../../resources/meta/resource-id.ts';
 import { compare } from './compare.ts';
-import { EMPTY, isEmpty, union } from './field-set.ts';
+import { EMPTY, isEmpty, sameSet, union } from './field-set.ts';
 import {
   capped,
   isReset,
@@ -76,7 +76,10 @@ export function changed(
   const set = tracked(union(comparison.modified, comparison.added));
   if (isEmpty(set)) return left;
   const key = managerKey(id);
-  left.set(key, { ...id, set: union(left.get(key)?.set ?? EMPTY, set), time: now });
+  const owned = union(left.get(key)?.set ?? EMPTY, set);
+  const had = managers.get(key)?.set;
+  // Whoever writes a field again owns what it owned: the same set is not written out anew.
+  left.set(key, { ...id, set: had !== undefined && sameSet(had, owned) ? had : owned, time: now });
   return capped(left);
 }
 

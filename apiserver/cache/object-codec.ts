@@ -1,4 +1,4 @@
-import { parseJson } from '../../resources/meta/json.ts';
+import { parseOwnJson } from '../../resources/meta/json.ts';
 import { type KubeObject, splitKey } from '../../resources/meta/object.ts';
 import { resourceId } from '../../resources/meta/resource-id.ts';
 import { markDamaged } from '../sealing/damage.ts';
@@ -19,6 +19,8 @@ export class ObjectCodec {
   readonly #sealing: Sealing | undefined;
   /** What was encoded here, by its value: the store tells of a write with the very bytes it was given, and nothing of it is read a second time. */
   readonly #written = new WeakMap<Uint8Array, Written>();
+  /** The latest of those by their keys, for stores that tell of a write with a copy: as many as are in flight, and some. */
+  readonly #latest = new Map<string, Uint8Array>();
 
   /** Without `sealing` nothing is sealed, and nothing sealed can be read. */
   constructor(sealing?: Sealing) {
@@ -29,6 +31,7 @@ export class ObjectCodec {
     const plain = encodeStored(object);
     const value = this.seal(resource, key, plain, object.metadata.uid);
     this.#written.set(value, new Written(key, object, plain));
+    this.#keep(key, value);
     return value;
   }
 
@@ -66,7 +69,7 @@ export class ObjectCodec {
   decode(key: string, value: Uint8Array, revision: number): StoredObject {
     const place = parseStoreKey(key);
     const objectKey = place?.objectKey ?? key;
-    const written = this.#written.get(value);
+    const written = this.#written.get(value) ?? this.#copied(key, value);
     const marked = (stored: StoredObject) => {
       const keyId = Sealer.keyIdOf(value);
       if (keyId !== undefined) markSealedWith(stored.object, keyId);
@@ -74,7 +77,7 @@ export class ObjectCodec {
     };
     // What is sealed is sealed for its place, whoever may know what is in it.
     if (written?.key === key) return marked(written.at(objectKey, revision));
-    const read = (plain: Uint8Array) => decodeStored(objectKey, plain, revision, (text) => parseJson(text).value);
+    const read = (plain: Uint8Array) => decodeStored(objectKey, plain, revision, parseOwnJson);
     const mustBeSealed = place !== undefined && this.#sealing?.resources.has(place.resourceId) === true;
     if (!Sealer.isSealed(value) && !mustBeSealed) return read(value);
     try {
@@ -87,7 +90,24 @@ export class ObjectCodec {
       return marked(stored);
     }
   }
+
+  #keep(key: string, value: Uint8Array): void {
+    this.#latest.delete(key);
+    if (value.length > MOST_LATEST_BYTES) return;
+    this.#latest.set(key, value);
+    const [oldest] = this.#latest.keys();
+    if (this.#latest.size > MOST_LATEST && oldest !== undefined) this.#latest.delete(oldest);
+  }
+
+  #copied(key: string, value: Uint8Array): Written | undefined {
+    const latest = this.#latest.get(key);
+    return latest !== undefined && Buffer.compare(latest, value) === 0 ? this.#written.get(latest) : undefined;
+  }
 }
+
+const MOST_LATEST = 256;
+/** Of one of them: large ones are read again. */
+const MOST_LATEST_BYTES = 64 << 10;
 
 /** An object that was encoded, and what it reads as at its revision: the same one for everybody who asks. */
 class Written {

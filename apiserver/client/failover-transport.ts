@@ -60,6 +60,7 @@ export class FailoverTransport {
         if (!isAway(request, response)) return response;
         said = await whole(response);
       } catch (error) {
+        if (error instanceof UnreachableError && error.reason === 'timeout') servers.silent(server);
         if (!mayRepeat(request, error)) throw asUnknown(request, error);
         failure = error;
       }
@@ -70,7 +71,10 @@ export class FailoverTransport {
   }
 }
 
-/** A transport to servers that are spoken to alike. Disposing it ends what is still open. */
+/**
+ * A transport to servers that are spoken to alike. What is open to one that is found to be silent is broken off, so that watches go on elsewhere.
+ * Disposing it ends what is still open.
+ */
 export function openFailover(
   options: Omit<FailoverOptions, 'sendTo'>,
   connectionTo: (server: string) => Connection,
@@ -86,9 +90,11 @@ export function openFailover(
     if (transport === undefined) throw new TypeError(`${server} is none of the servers`);
     return transport.send;
   };
+  const stop = options.servers.onSilent((server) => transports.get(server)?.breakOff());
   return {
     send: new FailoverTransport({ ...options, sendTo }).send,
     async [Symbol.asyncDispose]() {
+      stop();
       for (const transport of transports.values()) await transport[Symbol.asyncDispose]();
     },
   };

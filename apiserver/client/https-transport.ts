@@ -52,8 +52,13 @@ export class HttpsTransport implements AsyncDisposable {
     }
   };
 
-  async [Symbol.asyncDispose](): Promise<void> {
+  /** Breaks off whatever is under way, and opens connections anew for what comes. */
+  breakOff(): void {
     this.#agent.destroy();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.breakOff();
   }
 
   #once(request: ApiRequest, authorization: string | undefined): Promise<ApiResponse> {

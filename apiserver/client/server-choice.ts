@@ -4,6 +4,7 @@
  */
 export class ServerChoice {
   readonly servers: readonly string[];
+  readonly #listeners = new Set<(server: string) => void>();
   #preferred: number;
 
   /** `servers` are addresses, at least one. `random` is in [0, 1): clients of many processes spread over the servers. */
@@ -24,5 +25,17 @@ export class ServerChoice {
   failed(server: string): void {
     // Of many requests that failed with it only the first says something new.
     if (this.servers[this.#preferred] === server) this.#preferred = (this.#preferred + 1) % this.servers.length;
+  }
+
+  /** A server is silent: it may be halted, or cut off, and whatever waits for it may wait for long. Another goes first from now on. */
+  silent(server: string): void {
+    this.failed(server);
+    for (const listener of [...this.#listeners]) listener(server);
+  }
+
+  /** Hears of servers that are silent; the returned function stops it. */
+  onSilent(listener: (server: string) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
   }
 }

@@ -20,6 +20,7 @@ interface Connected {
   readonly socket: WebSocket;
   readonly since: number;
   lastHeard: number;
+  timesHeard: number;
 }
 
 interface Ticket {
@@ -56,11 +57,11 @@ export class ControlHub implements AsyncDisposable {
     return this.#connected.has(host);
   }
 
-  /** When this server last heard of a host on its socket, on the clock that never goes back; asks it to say something now. */
+  /** How often a host was heard on the socket it has here; asks it to say something now. */
   probe(host: string): number | undefined {
     const connected = this.#connected.get(host);
     connected?.socket.ping();
-    return connected?.lastHeard;
+    return connected?.timesHeard;
   }
 
   /** Hears each host come and go; the returned function stops it. */
@@ -72,11 +73,12 @@ export class ControlHub implements AsyncDisposable {
   /** Takes a host's control socket. */
   attach(host: string, socket: WebSocket): void {
     const now = this.#deps.clock.monotonic();
-    const entry: Connected = { socket, since: now, lastHeard: now };
+    const entry: Connected = { socket, since: now, lastHeard: now, timesHeard: 0 };
     this.#connected.get(host)?.socket.close(4000, 'the host connected again');
     this.#connected.set(host, entry);
     const heard = () => {
       entry.lastHeard = this.#deps.clock.monotonic();
+      entry.timesHeard++;
     };
     socket.on('pong', heard);
     socket.on('message', heard);

@@ -46,24 +46,27 @@ export async function keepPresence(deps: PresenceDeps, signal: AbortSignal): Pro
     void turn.finally(() => pending.get(host) === turn && pending.delete(host));
   };
   const contest = (host: string) => {
-    const askedMs = clock.monotonic();
-    hub.probe(host);
+    const heardBefore = hub.probe(host) ?? 0;
     const decide = () => {
       contests.delete(host);
-      const heardMs = hub.probe(host);
-      if (heardMs !== undefined && heardMs >= askedMs && holders.of(host) !== serverName) write(host, 'came');
+      const heard = hub.probe(host) ?? 0;
+      if (heard > heardBefore && holders.of(host) !== serverName) write(host, 'came');
     };
     contests.set(host, clock.after(CONTEST_MS, decide));
   };
   const stop = hub.onChange((host, connected) => write(host, connected ? 'came' : 'went'));
-  const stopHearing = holders.onChange((host, holder) => {
-    if (holder !== serverName && hub.has(host) && !pending.has(host) && !contests.has(host)) contest(host);
+  const isContested = (host: string) => holders.of(host) !== serverName && hub.has(host) && !pending.has(host);
+  const stopHearing = holders.onChange((host) => {
+    if (isContested(host) && !contests.has(host)) contest(host);
   });
   try {
     for (const host of hub.hosts()) write(host, 'came');
     for (;;) {
       await clock.sleep(HOST_LEASE_RENEWAL_MS, signal);
-      for (const host of hub.hosts()) write(host, 'stays');
+      for (const host of hub.hosts()) {
+        if (!isContested(host)) write(host, 'stays');
+        else if (!contests.has(host)) contest(host);
+      }
     }
   } catch (error) {
     if (!signal.aborted) throw error;

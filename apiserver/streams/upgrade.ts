@@ -1,4 +1,3 @@
-import { STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { type WebSocket, WebSocketServer } from 'ws';
 import type { Clock } from '../../resources/ambient/clock.ts';
@@ -141,6 +140,9 @@ function offer({ request }: VerbContext, wanted: string): string {
     `this stream speaks ${wanted}; the client offers ${offered.join(', ') || 'nothing'}`,
   );
 }
+
+/** Not by an import: that takes all of a module's exports, one of which has Node load its client of HTTP at every start. */
+const { STATUS_CODES } = process.getBuiltinModule('node:http');
 
 function refuse(socket: Duplex, { status, headers, body }: ServerResponse, clock: Clock): void {
   const bytes = body instanceof Uint8Array ? body : NO_BODY;

@@ -8,7 +8,7 @@ export type UnreadEvent =
   | { readonly type: 'BOOKMARK'; readonly line: Uint8Array };
 
 /** So much is given to the reader at a time: what a reader that stopped has in hand is nobody else's. */
-const PIECE_BYTES = 32 << 10;
+const PIECE_BYTES = 64 << 10;
 
 /**
  * What one watcher has not read. When it falls more than `maxBytes` behind, no more is added: its reader gets what there is up to then. When

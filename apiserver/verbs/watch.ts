@@ -28,6 +28,8 @@ const DEFAULT_TIMEOUT_MS = 30 * 60_000;
 /** What a timer can hold, about 25 days. */
 const MAX_TIMEOUT_MS = 2 ** 31 - 1;
 const SLAB_BYTES = 64 << 10;
+/** A reader is given one piece a turn of the loop, so large ones keep up only with large pieces. */
+const CUT_BYTES = 256 << 10;
 
 /** GET of a collection with `watch`. */
 export async function watch(context: VerbContext): Promise<ServerResponse> {
@@ -246,7 +248,7 @@ function expired(from: number, oldest: number): Uint8Array {
   return new TextEncoder().encode(`${encodeJson({ type: 'ERROR', object: error.toStatus() })}\n`);
 }
 
-/** Lines put together to pieces of about 64 KiB; a longer one is cut, not copied: it is the same for all who watch. */
+/** Lines put together to pieces of about 64 KiB; a longer one is not copied, and cut at 256 KiB: it is the same for all who watch. */
 function* inSlabs(lines: Iterable<Uint8Array>): Iterable<Uint8Array> {
   let pending: Uint8Array[] = [];
   let bytes = 0;
@@ -259,7 +261,7 @@ function* inSlabs(lines: Iterable<Uint8Array>): Iterable<Uint8Array> {
     if (pending.length > 0) yield joined(pending);
     [pending, bytes] = [[], 0];
     if (line.length < SLAB_BYTES) continue;
-    for (let at = 0; at < line.length; at += SLAB_BYTES) yield line.subarray(at, at + SLAB_BYTES);
+    for (let at = 0; at < line.length; at += CUT_BYTES) yield line.subarray(at, at + CUT_BYTES);
   }
   if (pending.length > 0) yield joined(pending);
 }

@@ -104,9 +104,10 @@ export function targetStoreOptions(
   }
 }
 
-/** The flags of a target have names of their own. */
-function forTarget({ message, hint, cause }: Failure): Failure {
-  const renamed = (text: string) => text.replaceAll('--etcd', '--to-etcd').replaceAll('$COPPICE_', '$COPPICE_TO_');
+/** The same failure for a target, whose flags have names of their own. */
+export function forTarget({ message, hint, cause }: Failure): Failure {
+  const renamed = (text: string) =>
+    text.replaceAll('--etcd', '--to-etcd').replaceAll('$COPPICE_ETCD', '$COPPICE_TO_ETCD');
   return new Failure(renamed(message), { ...(hint === undefined ? {} : { hint: renamed(hint) }), cause });
 }
 

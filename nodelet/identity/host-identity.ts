@@ -25,8 +25,10 @@ const CHECK_MS = 60_000;
 export class HostIdentity {
   readonly #options: HostIdentityOptions;
   #credentials: Credentials;
-  /** Why servers do not take the host for what it says it is, once that was told. */
-  #refused: string | undefined;
+  /** Ends the wait for the next check. */
+  #wake: () => void = () => {};
+  /** Whether it was told that servers do not take the host for what it says it is. */
+  #refused = false;
 
   constructor(options: HostIdentityOptions) {
     this.#options = options;
@@ -38,9 +40,11 @@ export class HostIdentity {
     return this.#credentials;
   }
 
-  /** Asks about the control plane, as this host. */
+  /** Asks about the control plane, as this host. That it has other authorities now is seen to. */
   async controlPlane(client: ApiClient, signal: AbortSignal): Promise<ControlPlane> {
-    return controlPlaneOf(client, this.#options.name, signal);
+    const told = await controlPlaneOf(client, this.#options.name, signal);
+    if (told.authorities !== hashOf(this.#credentials)) this.#wake();
+    return told;
   }
 
   /**
@@ -52,22 +56,24 @@ export class HostIdentity {
     for (;;) {
       try {
         await this.#check(client, signal);
-        this.#refused = undefined;
+        this.#refused = false;
       } catch (error) {
         signal.throwIfAborted();
         if (isRefusal(error)) this.#tellRefusal(error.message);
         else log.info('certificate not looked after', { why: String(error) });
       }
-      await clock.sleep(CHECK_MS * (0.75 + random() / 2), signal);
+      const woken = new AbortController();
+      this.#wake = () => woken.abort();
+      const ends = AbortSignal.any([signal, woken.signal]);
+      await clock.sleep(CHECK_MS * (0.75 + random() / 2), ends).catch(() => signal.throwIfAborted());
     }
   }
 
   async #check(client: ApiClient, signal: AbortSignal): Promise<void> {
     const { name, file, clock, log } = this.#options;
-    const { certificate, authorities } = this.#credentials;
-    const told = await this.controlPlane(client, signal);
-    const trusted = createHash('sha256').update(authorities).digest('hex') === told.authorities;
-    if (trusted && !isOld(certificate, clock.now())) return;
+    const { certificate } = this.#credentials;
+    const told = await controlPlaneOf(client, name, signal);
+    if (told.authorities === hashOf(this.#credentials) && !isOld(certificate, clock.now())) return;
     const credentials = await requestCertificate(client, name, await newHostKey(), signal);
     const kept = await file.read();
     await file.write({ ...kept, enrolled: { token: kept?.enrolled?.token ?? '', credentials } });
@@ -76,13 +82,15 @@ export class HostIdentity {
   }
 
   #tellRefusal(why: string): void {
-    if (this.#refused === why) return;
-    this.#refused = why;
+    if (this.#refused) return;
+    this.#refused = true;
     const { name } = this.#options;
     const remedy = `enroll it again with a token of "coppice host token ${name}"; its guests run on`;
     this.#options.log.error('the servers do not take this host for what it was', { host: name, why, remedy });
   }
 }
+
+const hashOf = ({ authorities }: Credentials) => createHash('sha256').update(authorities).digest('hex');
 
 function isRefusal(error: unknown): error is ApiError {
   return error instanceof ApiError && ['Unauthorized', 'Forbidden', 'NotFound'].includes(error.reason);

@@ -100,6 +100,7 @@ function oneConnection(
     let why = '';
     const giveUp = () => {
       why = `silent for ${(wasOpen ? SILENCE_MS : openingMs) / 1000} s`;
+      control.servers.silent(server.url);
       socket.terminate();
     };
     let cancel = clock.after(openingMs, giveUp);

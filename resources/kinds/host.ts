@@ -1,9 +1,10 @@
-import { Type } from 'typebox';
 import { hostFacts } from '../guards/host-guard.ts';
 import { hostLease } from '../guards/host-lease.ts';
 import { hostInUse } from '../guards/in-use.ts';
 import { defineCoppiceKind, type ObjectOf } from '../meta/define-kind.ts';
 import { conditions, instant, oneOf, quantity } from '../meta/schema.ts';
+
+import { Type } from '../meta/type.ts';
 import { CONTROL_PLANE } from './control-plane.ts';
 import { HOST_CERTIFICATE } from './host-certificate.ts';
 import { HOST_TOKEN } from './host-token.ts';

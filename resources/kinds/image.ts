@@ -1,8 +1,8 @@
-import { Type } from 'typebox';
 import { immutable } from '../guards/immutable.ts';
 import { imageInUse } from '../guards/in-use.ts';
 import { defineCoppiceKind, type ObjectOf } from '../meta/define-kind.ts';
 import { conditions, oneOf, quantity } from '../meta/schema.ts';
+import { Type } from '../meta/type.ts';
 
 const spec = Type.Object(
   {

@@ -1,7 +1,8 @@
-import { Type } from 'typebox';
 import { fence } from '../guards/guard.ts';
 import { defineCoppiceKind, type ObjectOf } from '../meta/define-kind.ts';
 import { conditions, quantity } from '../meta/schema.ts';
+
+import { Type } from '../meta/type.ts';
 import { JOIN_TOKEN, SERVER_JOIN } from './server-join.ts';
 
 const spec = Type.Object(

@@ -1,8 +1,8 @@
-import { Type } from 'typebox';
 import { tenantFacts } from '../guards/tenant-guard.ts';
 import { admitTenant, tenantNamespace } from '../guards/tenant-namespace.ts';
 import { defineCoppiceKind, type ObjectOf } from '../meta/define-kind.ts';
 import { conditions, quantity } from '../meta/schema.ts';
+import { Type } from '../meta/type.ts';
 
 const spec = Type.Object(
   {

@@ -1,4 +1,3 @@
-import { Type } from 'typebox';
 import { hostRoom } from '../guards/host-guard.ts';
 import { immutable } from '../guards/immutable.ts';
 import { imageUse } from '../guards/in-use.ts';
@@ -7,6 +6,7 @@ import { livingTenant, vmQuota } from '../guards/tenant-guard.ts';
 import { admitVM, knownSize } from '../guards/vm-admission.ts';
 import { defineCoppiceKind, type ObjectOf } from '../meta/define-kind.ts';
 import { conditions, duration, mapOf, oneOf, quantity } from '../meta/schema.ts';
+import { Type } from '../meta/type.ts';
 
 const resolved = Type.Object(
   {

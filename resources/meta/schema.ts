@@ -1,4 +1,5 @@
-import { type Static, type TSchema, Type } from 'typebox';
+import type { Static, TSchema } from 'typebox';
+import { Type } from './type.ts';
 
 /**
  * A structural schema: the part of OpenAPI v3 that a CustomResourceDefinition may hold

@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { Agent, request } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect } from 'node:tls';
+import { promisify } from 'node:util';
 import { hostIdentity } from '../../apiserver/auth/identity.ts';
 import { openPki, type Pki } from '../../apiserver/pki/pki-files.ts';
 import { systemClock } from '../../resources/ambient/system-clock.ts';
@@ -109,6 +111,16 @@ describe('the listener', () => {
     incoming.destroy();
     for (let turn = 0; cache.listeners > before && turn < 200; turn++) await quiesce();
     assert.equal(cache.listeners, before);
+  });
+
+  it('takes a large body right after a large answer, on the same connection', async function () {
+    this.timeout(60_000);
+    const url = `${listening.url}/api/v1/namespaces/default/configmaps/large?fieldManager=test`;
+    // From a process of its own: here the client would never be quicker than the server.
+    const env = { ...process.env, LARGE_PATCHES_CA: listening.caCert };
+    const client = join(import.meta.dirname, 'large-patches.ts');
+    const { stdout } = await promisify(execFile)(process.execPath, [client, url, OPERATOR_TOKEN, '100'], { env });
+    assert.equal(stdout, `201\n${'200\n'.repeat(99)}`);
   });
 
   it('sends the headers of a watch before there is an event', async () => {

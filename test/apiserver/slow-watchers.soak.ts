@@ -11,8 +11,11 @@ import { TlsWatcher } from '../harness/tls-watcher.ts';
 import { until } from '../harness/until.ts';
 
 const WATCHERS = Number(process.env.COPPICE_WATCHERS ?? 1000);
-const UPDATES = Number(process.env.COPPICE_UPDATES ?? 5000);
-const OBJECT_BYTES = 20_000;
+const UPDATES = Number(process.env.COPPICE_UPDATES ?? 2000);
+const OBJECT_BYTES = Number(process.env.COPPICE_OBJECT_BYTES ?? 20_000);
+/** Of the server’s memory: three times what it may hold unread, and for each connection what TLS and one piece take. */
+const MOST_MIB = 3 * 64;
+const MOST_MIB_A_WATCHER = 0.25;
 const OBJECTS = 20;
 const WRITERS = 4;
 const PATH = '/api/v1/namespaces/default/configmaps';
@@ -41,25 +44,39 @@ describe(`a server with ${WATCHERS} watchers that do not read`, () => {
 
     const good = held.use(await TlsWatcher.open(admin, PATH));
     good.read();
-    const slow = await openAll(admin, WATCHERS);
+    const slow = await openAll(admin, WATCHERS / 2);
     held.defer(() => {
       for (const watcher of slow) watcher[Symbol.dispose]();
     });
     memory.reset();
-    console.log(`      with them, before any update: RSS ${await memory.now()} MiB`);
-    const among = await run(put, UPDATES);
+    const before = await memory.now();
+    console.log(`      with half of them, before any update: RSS ${before} MiB`);
+    const first = await run(put, UPDATES / 2);
+    // Those who come later have other events unread.
+    for (let some = 0; some < 5; some++) {
+      slow.push(...(await openAll(admin, WATCHERS / 10)));
+      await run(put, UPDATES / 20);
+    }
+    const among = await run(put, UPDATES / 4);
+    console.log(
+      `      while they fell behind: ${first.perSecond.toFixed(0)} updates/s, p50 ${first.p50.toFixed(1)} ms`,
+    );
     console.log(
       `      with them: ${among.perSecond.toFixed(0)} updates/s, p50 ${among.p50.toFixed(1)} ms, p99 ${among.p99.toFixed(1)} ms, RSS ${memory.peak()} MiB at most, ${await memory.now()} MiB after`,
     );
-    await until('the one that reads is told all', () => good.events >= UPDATES + OBJECTS);
+    const most = MOST_MIB + WATCHERS * MOST_MIB_A_WATCHER;
+    assert.ok(memory.peak() - before <= most, `${memory.peak() - before} MiB more, not ${most}`);
+    await until('the one that reads is told all', () => good.over || good.events >= UPDATES + OBJECTS);
+    assert.ok(!good.over, `the one that reads was ended, ${good.events} events told`);
     assert.equal(good.events, UPDATES + OBJECTS);
-    for (const watcher of slow) watcher.read();
+    const longest = slow.slice(0, WATCHERS / 2);
+    for (const watcher of longest) watcher.read();
     const deadline = performance.now() + 300_000;
-    while (slow.some((watcher) => !watcher.over)) {
-      assert.ok(performance.now() < deadline, `${slow.filter((watcher) => !watcher.over).length} were not ended`);
+    while (longest.some((watcher) => !watcher.over)) {
+      assert.ok(performance.now() < deadline, `${longest.filter((watcher) => !watcher.over).length} were not ended`);
       await delay(100);
     }
-    const told = slow.map(({ events }) => events).sort((a, b) => a - b);
+    const told = longest.map(({ events }) => events).sort((a, b) => a - b);
     console.log(`      they were told ${told[0]} to ${told.at(-1)} events before their end`);
   });
 });
@@ -90,7 +107,7 @@ async function update({ url, token }: AdminConnection, agent: Agent, i: number):
   const text = `${sent++}`.padStart(OBJECT_BYTES, 'x');
   const body = JSON.stringify({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name }, data: { text } });
   const answer = await tlsRequest(`${url}${PATH}/${name}?fieldManager=soak`, { method: 'PATCH', agent, headers, body });
-  assert.ok(answer.status === 200 || answer.status === 201, answer.text);
+  assert.ok(answer.status === 200 || answer.status === 201, `${answer.status} ${answer.text}`);
 }
 
 async function openAll(admin: AdminConnection, count: number): Promise<TlsWatcher[]> {

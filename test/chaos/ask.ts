@@ -26,6 +26,8 @@ export interface Question {
   readonly method: string;
   readonly path: string;
   readonly body?: unknown;
+  /** Names in lowercase. */
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 /** Statuses after which a write may have happened. */
@@ -37,7 +39,7 @@ const UNSURE = new Set([408, 500, 502, 504]);
  */
 export async function ask(
   send: Transport,
-  { method, path, body }: Question,
+  { method, path, body, headers }: Question,
   patience: { clock: Clock; ms: number },
 ): Promise<Answer> {
   const giveUp = new AbortController();
@@ -47,7 +49,7 @@ export async function ask(
     const sent =
       body === undefined
         ? {}
-        : { body: Buffer.from(JSON.stringify(body)), headers: { 'content-type': 'application/json' } };
+        : { body: Buffer.from(JSON.stringify(body)), headers: { 'content-type': 'application/json', ...headers } };
     const answer = await send({ method, path, signal, ...sent });
     const pieces: Uint8Array[] = [];
     for await (const piece of answer.body) pieces.push(piece);

@@ -4,6 +4,7 @@ import type { Random } from '../fuzz/random.ts';
 import { type Answer, ask, claimOf, foundIn, type Question } from './ask.ts';
 import { COLLECTION, listOnce } from './ask-list.ts';
 import type { Found, Recorder, Write } from './history.ts';
+import { streamOnce } from './stream-list.ts';
 
 export interface ClientDeps {
   readonly id: number;
@@ -83,7 +84,8 @@ export class ChaosClient {
     const key = random.pick(keys);
     const choice = random.below(20);
     if (choice < 5) return this.get(key);
-    if (choice < 8) return (await this.list()) !== undefined;
+    if (choice < 7) return (await this.list()) !== undefined;
+    if (choice < 8) return (await streamOnce(this.#deps, this.#server, this.#patience())) !== undefined;
     const seen = this.#seen.get(key);
     if (choice < 11) return this.#write('delete', key, random.oneIn(2) ? seen?.version : undefined);
     if (choice < 14 || seen === undefined) return this.#write('create', key, undefined);
@@ -95,7 +97,8 @@ export class ChaosClient {
     const value = kind === 'delete' ? undefined : `${id}-${this.#writes++}`;
     const server = this.#server;
     const called = recorder.moment();
-    const answer = await this.#ask(questionOf(kind, key, value, over), server);
+    const question = this.#question(kind, key, value, over);
+    const answer = await this.#onceMore(question, await this.#ask(question, server));
     const made =
       answer.outcome === 'ok' && value !== undefined && answer.body !== undefined ? foundIn(answer.body) : undefined;
     const claim = claimOf(answer);
@@ -110,6 +113,31 @@ export class ChaosClient {
       ...(claim === undefined ? {} : { claim }),
     });
     return answer.outcome === 'ok' || claim !== undefined;
+  }
+
+  /** Most ways there are to ask for a write: whatever stands may also be patched, and a create may have a key that makes it safe to ask again. */
+  #question(kind: Write['kind'], key: string, value: string | undefined, over: number | undefined): Question {
+    const { random } = this.#deps;
+    if (kind === 'update' && over === undefined && random.oneIn(2)) {
+      const headers = { 'content-type': 'application/merge-patch+json' };
+      return { method: 'PATCH', path: `${COLLECTION}/${key}`, body: { data: { value } }, headers };
+    }
+    const question = questionOf(kind, key, value, over);
+    if (kind !== 'create' || random.oneIn(2)) return question;
+    return { ...question, headers: { 'idempotency-key': `create-${value}` } };
+  }
+
+  /**
+   * A create that has a key is asked for again when its outcome is unknown, and now and then when it was done, at whatever server: it is made once all the same,
+   * and told to have been. Only what refuses it after an unknown outcome says nothing: the first may still come.
+   */
+  async #onceMore(question: Question, first: Answer): Promise<Answer> {
+    const { random, servers } = this.#deps;
+    if (question.headers?.['idempotency-key'] === undefined || first.outcome === 'refused') return first;
+    if (first.outcome === 'ok' && !random.oneIn(4)) return first;
+    const again = await this.#ask(question, random.below(servers.length));
+    const tells = again.outcome === 'ok' || (first.outcome === 'ok' && again.status >= 400 && again.status < 500);
+    return tells ? again : { ...first, why: `then ${again.why}` };
   }
 
   #ask(question: Question, server: number): Promise<Answer> {

@@ -4,6 +4,7 @@ import { type AnswerBody, foundIn } from './ask.ts';
 import { COLLECTION, listOnce } from './ask-list.ts';
 import type { ClientDeps } from './chaos-client.ts';
 import type { WatchEvent } from './history.ts';
+import { streamOnce } from './stream-list.ts';
 
 const AFTER_FAILURE_MS = 60;
 const PATIENCE_MS = 5_000;
@@ -29,8 +30,14 @@ export class ChaosWatcher {
     return Math.max(0, this.#relists);
   }
 
+  /** How far it has been told everything. */
   get position(): number {
     return this.#position ?? 0;
+  }
+
+  /** Where it is to end; Infinity while nobody has said. */
+  get target(): number {
+    return this.#target;
   }
 
   /** Lets it end once it has come to a version. */
@@ -52,12 +59,10 @@ export class ChaosWatcher {
   }
 
   async #list(server: number): Promise<void> {
-    const version = await listOnce(this.#deps, {
-      server,
-      mode: 'fresh',
-      patienceMs: PATIENCE_MS,
-      nextServer: () => server,
-    });
+    const wish = { server, mode: 'fresh', patienceMs: PATIENCE_MS, nextServer: () => server } as const;
+    const version = this.#deps.random.oneIn(2)
+      ? await streamOnce(this.#deps, server, PATIENCE_MS)
+      : await listOnce(this.#deps, wish);
     if (version === undefined) return;
     this.#position = version;
     this.#relists += 1;
@@ -71,7 +76,9 @@ export class ChaosWatcher {
     const stop = clock.after(random.below(LONGEST_WATCH_MS), () => leave.abort(new Error('seen enough')));
     let why = 'ended';
     try {
-      const query = `watch=1&allowWatchBookmarks=true&resourceVersion=${from}`;
+      const ending = Number.isFinite(this.#target) ? 1 : 1 + random.below(LONGEST_WATCH_MS / 1000);
+      // The server ends it by a bookmark, if it is not left before.
+      const query = `watch=1&allowWatchBookmarks=true&timeoutSeconds=${ending}&resourceVersion=${from}`;
       const send = this.#deps.servers[server] as Transport;
       const answer = await send({
         method: 'GET',

@@ -1,11 +1,24 @@
 import type { Transport } from '../../apiserver/client/transport.ts';
 import type { Random } from '../fuzz/random.ts';
+import type { Violation } from './violation.ts';
 
 /** Servers that clients ask, and what can be done to them. */
 export interface ChaosWorld extends AsyncDisposable {
   /** A server stays one through its restarts. */
   readonly servers: readonly Transport[];
   readonly faults: readonly Fault[];
+  /** What goes on there besides the clients. */
+  readonly work?: Work;
+}
+
+/** Something that has promises of its own to keep. */
+export interface Work {
+  /** Goes on until the signal aborts, and ends what it is at. */
+  run(signal: AbortSignal): Promise<void>;
+  /** Waits until all is as it should be, or the signal aborts; says what was broken. */
+  settle(signal: AbortSignal): Promise<readonly Violation[]>;
+  /** What it did, for people. */
+  lines(): readonly string[];
 }
 
 /** Something that goes wrong for a while. */

@@ -1,27 +1,38 @@
-import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { ApiClient } from '../../apiserver/client/client.ts';
 import type { Transport } from '../../apiserver/client/transport.ts';
 import type { Random } from '../fuzz/random.ts';
 import { CutProxy } from '../harness/cut-proxy.ts';
 import { EtcdCluster, type EtcdMember } from '../harness/etcd-cluster.ts';
+import { temporaryFolder } from '../harness/temporary-folder.ts';
 import type { ChaosWorld, Fault } from './chaos-world.ts';
+import { processFaults } from './process-faults.ts';
+import { ProcessPlace } from './process-place.ts';
 import { ServerProcess } from './server-process.ts';
+import { SimFleet } from './sim-fleet.ts';
+import { VmWorkload } from './vm-workload.ts';
 
 export interface EtcdWorldOptions {
   readonly servers: number;
   readonly members: number;
+  /** Processes of controllers; with them VMs come and go on simulated hosts. 0: none of that. */
+  readonly controllers: number;
 }
 
-/** API servers as processes over a real etcd of several members, each on its own relays to every member. */
+const SIM_HOSTS = 3;
+
+/** API servers as processes over a real etcd of several members, each on its own relays to every member; and processes of controllers. */
 export class EtcdWorld implements ChaosWorld {
   readonly servers: readonly Transport[];
   readonly faults: readonly Fault[];
+  readonly work?: VmWorkload;
   readonly #held: AsyncDisposableStack;
 
-  private constructor(held: AsyncDisposableStack, cluster: EtcdCluster, places: readonly Place[]) {
+  private constructor(held: AsyncDisposableStack, { cluster, places, controllers, work }: Parts) {
     this.#held = held;
     this.servers = places.map(({ server }) => server.send);
+    if (work !== undefined) this.work = work;
     this.faults = [
       ...places.flatMap(({ server, relays }, i) => faultsOfServer(server, relays, `server ${i}`, cluster)),
       ...cluster.members.flatMap((member, i) =>
@@ -32,32 +43,67 @@ export class EtcdWorld implements ChaosWorld {
       ),
       leaderFault(cluster),
       compaction(cluster),
+      ...controllers.flatMap((place, i) => processFaults(place, `controllers ${i}`)),
     ];
   }
 
-  /** Resolves when all servers serve. */
-  static async start({ servers, members }: EtcdWorldOptions): Promise<EtcdWorld> {
+  /** Resolves when all servers serve, and hosts and controllers are there. */
+  static async start(options: EtcdWorldOptions, random: Random): Promise<EtcdWorld> {
     await using held = new AsyncDisposableStack();
-    const folder = await mkdtemp(join(tmpdir(), 'coppice-chaos-'));
-    held.defer(() => rm(folder, { recursive: true, force: true }));
-    const cluster = held.use(await EtcdCluster.start(members));
+    const folder = await temporaryFolder(join(tmpdir(), 'coppice-chaos-'), held);
+    const cluster = held.use(await EtcdCluster.start(options.members));
     const places: Place[] = [];
-    for (let i = 0; i < servers; i++) {
+    for (let i = 0; i < options.servers; i++) {
       const relays: CutProxy[] = [];
       for (const member of cluster.members) relays.push(held.use(await CutProxy.start(member.clientPort)));
       const etcd = relays.map(({ port }) => `127.0.0.1:${port}`).join();
       const args = ['--pki', join(folder, 'pki'), '--etcd', etcd];
-      const server = held.use(new ServerProcess('apiserver', join(folder, `server-${i}`), args));
       // One after the other: the first makes the keys.
-      await server.start();
+      const server = held.use(await ServerProcess.start('apiserver', join(folder, `server-${i}`), args));
       places.push({ server, relays });
     }
-    return new EtcdWorld(held.move(), cluster, places);
+    const parts = options.controllers === 0 ? { controllers: [] } : await staff(options, folder, places, random, held);
+    return new EtcdWorld(held.move(), { cluster, places, ...parts });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#held[Symbol.asyncDispose]();
   }
+}
+
+interface Parts {
+  readonly cluster: EtcdCluster;
+  readonly places: readonly Place[];
+  readonly controllers: readonly ProcessPlace[];
+  readonly work?: VmWorkload;
+}
+
+/** Hosts, controllers, and VMs for them. */
+async function staff(
+  options: EtcdWorldOptions,
+  folder: string,
+  places: readonly Place[],
+  random: Random,
+  held: AsyncDisposableStack,
+): Promise<Pick<Parts, 'controllers' | 'work'>> {
+  const servers = places.map(({ server }) => server.url);
+  const [first] = places as readonly [Place];
+  const operator = new ApiClient(first.server.send);
+  const fleet = held.use(
+    await SimFleet.start({ servers, operator, pki: join(folder, 'pki'), folder, hosts: SIM_HOSTS }),
+  );
+  const args = servers.flatMap((server) => ['--server', server]);
+  const controllers = Array.from({ length: options.controllers }, () => {
+    return held.use(
+      new ProcessPlace({ command: 'controllers', home: first.server.home, args, ready: /stands by for/ }),
+    );
+  });
+  for (const place of controllers) await place.start();
+  const { connection } = first.server;
+  const connectionTo = (server: string) => ({ ...connection, server });
+  const work = held.use(new VmWorkload({ servers, connectionTo, fleet }, random));
+  await work.furnish();
+  return { controllers, work };
 }
 
 interface Place {
@@ -82,14 +128,6 @@ function faultsOfServer(
       };
     },
   });
-  const kill = async () => {
-    await server.kill();
-    return async () => void server.startAgain();
-  };
-  const pause = async () => {
-    server.pause();
-    return async () => server.resume();
-  };
   const forgotten = async () => {
     for (const relay of relays) relay.refuse();
     return async () => {
@@ -98,8 +136,7 @@ function faultsOfServer(
     };
   };
   return [
-    { name: 'kill', target, begin: kill },
-    { name: 'pause', target, begin: pause },
+    ...processFaults(server.place, target),
     { name: 'cut off past a compaction', target, begin: forgotten },
     through('cut off from etcd', (relay) => relay.refuse()),
     through('not answered by etcd', (relay) => relay.holdAnswers()),

@@ -1,5 +1,5 @@
 /**
- * `npm run chaos -- [--minutes N] [--seed N] [--store etcd|sqlite] [--servers N]`: clients of real servers while processes are killed, halted and cut off, and what
+ * `npm run chaos -- [--minutes N] [--seed N] [--store etcd|sqlite] [--servers N] [--controllers N]`: clients of real servers while processes are killed, halted and cut off, and what
  * they were told judged at the end. The exit code is 1 when a promise was broken; then the history is in a file.
  */
 import { parseArgs } from 'node:util';
@@ -18,9 +18,11 @@ const { values } = parseArgs({
     seed: { type: 'string', default: String(Number.parseInt(systemIds.secret(3), 16)) },
     store: { type: 'string', default: 'etcd' },
     servers: { type: 'string', default: '3' },
+    controllers: { type: 'string', default: '2' },
   },
 });
-const [minutes, seed, servers] = [Number(values.minutes), Number(values.seed), Number(values.servers)];
+const [minutes, seed] = [Number(values.minutes), Number(values.seed)];
+const [servers, controllers] = [Number(values.servers), Number(values.controllers)];
 const say = (line: string) => void process.stdout.write(`${line}\n`);
 const fail = (message: string, hint: string): never => {
   process.stderr.write(`error: ${message}\nhint: ${hint}\n`);
@@ -30,6 +32,8 @@ if (!(minutes > 0)) fail(`--minutes is "${values.minutes}"`, 'a number above 0, 
 if (!Number.isSafeInteger(seed))
   fail(`--seed is "${values.seed}"`, 'a whole number, such as one that an earlier run printed');
 if (!(Number.isInteger(servers) && servers > 0)) fail(`--servers is "${values.servers}"`, 'a whole number above 0');
+if (!(Number.isInteger(controllers) && controllers >= 0))
+  fail(`--controllers is "${values.controllers}"`, 'a whole number; 0 for none, and no VMs');
 if (values.store !== 'etcd' && values.store !== 'sqlite') fail(`--store is "${values.store}"`, 'etcd or sqlite');
 if (values.store === 'etcd' && findEtcd() === undefined)
   fail('there is no etcd on this machine', 'install it (Debian: etcd-server), or run with --store sqlite');
@@ -47,12 +51,14 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
 say(`seed ${seed}, store ${values.store}, ${minutes} minutes`);
 const random = new Random(seed);
 const { report } = await (async () => {
-  await using world = await (values.store === 'etcd' ? EtcdWorld.start({ servers, members: 3 }) : LoneWorld.start());
+  await using world = await (values.store === 'etcd'
+    ? EtcdWorld.start({ servers, members: 3, controllers }, random.fork())
+    : LoneWorld.start());
   return { report: await runChaos(world, { clock, random, durationMs: minutes * 60_000, say, signal: ending.signal }) };
 })();
 for (const line of reportLines(report)) say(line);
 if (report.violations.length > 0) {
-  const file = await writeFailure(report, { seed, store: values.store, minutes, servers });
+  const file = await writeFailure(report, { seed, store: values.store, minutes, servers, controllers });
   say(`history: ${file}\nagain: npm run chaos -- --seed ${seed} --store ${values.store} --minutes ${minutes}`);
 }
 process.exit(report.violations.length === 0 ? 0 : 1);

@@ -14,6 +14,7 @@ export function reportLines({
   elapsedMs,
   longestSilence,
   relists,
+  work,
   violations,
 }: ChaosReport): readonly string[] {
   const { ok, refused, unknown } = outcomes;
@@ -22,6 +23,7 @@ export function reportLines({
   return [
     `${seconds.toFixed(1)} s, ${((ok + refused + unknown) / seconds).toFixed(0)} operations a second`,
     `${ok} ok, ${refused} refused, ${unknown} of unknown outcome; ${relists} watches listed again`,
+    ...work,
     `faults: ${happened || 'none'}`,
     `longest time without any answer: ${(longestSilence.ms / 1000).toFixed(1)} s, from ${(longestSilence.sinceMs / 1000).toFixed(1)} s on`,
     violations.length === 0 ? 'every promise was kept' : `${violations.length} VIOLATIONS`,

@@ -28,6 +28,8 @@ export interface ChaosReport {
   readonly elapsedMs: number;
   readonly longestSilence: { readonly ms: number; readonly sinceMs: number };
   readonly relists: number;
+  /** What else went on, in words. */
+  readonly work: readonly string[];
   readonly violations: readonly Violation[];
 }
 
@@ -57,7 +59,7 @@ export async function runChaos(world: ChaosWorld, options: ChaosOptions): Promis
   options.signal?.addEventListener('abort', interrupted, { once: true });
   try {
     const watching = watchers.map((watcher) => watcher.run(late.signal));
-    const working = clients.map((client) => client.run(over.signal));
+    const working = [...clients.map((client) => client.run(over.signal)), world.work?.run(over.signal)];
     const faults = await plague(
       world,
       { clock, random: random.fork(), say: (line) => say(`${(recorder.elapsedMs() / 1000).toFixed(1)} s: ${line}`) },
@@ -67,10 +69,18 @@ export async function runChaos(world: ChaosWorld, options: ChaosOptions): Promis
     const giveUp = clock.after(RECOVERY_MS, () => late.abort(new Error('not available again')));
     await Promise.all(working);
     const missing = await readEverything(world, clients, watchers, { clock, deadline: recovered });
-    await Promise.all(watching);
+    const longestSilence = recorder.longestSilence();
+    const [broken = []] = await Promise.all([world.work?.settle(late.signal), ...watching]);
     giveUp();
-    const behind = late.signal.aborted ? ['watches did not come to the end'] : [];
-    return report(recorder, faults, watchers, [...missing, ...behind]);
+    const last = Math.max(...watchers.map(({ target }) => target));
+    const behind = watchers
+      .filter(({ position }) => position < last)
+      .map(({ position }, id) => `the watch of client ${id} came to ${position} of ${last}`);
+    return {
+      ...report(recorder, faults, watchers, [...missing, ...behind], broken),
+      longestSilence,
+      work: world.work?.lines() ?? [],
+    };
   } finally {
     stop();
     options.signal?.removeEventListener('abort', interrupted);
@@ -114,7 +124,8 @@ function report(
   faults: ReadonlyMap<string, number>,
   watchers: readonly ChaosWatcher[],
   missing: readonly string[],
-): ChaosReport {
+  broken: readonly Violation[],
+): Omit<ChaosReport, 'work' | 'longestSilence'> {
   const { operations } = recorder;
   const outcomes = { ok: 0, refused: 0, unknown: 0 };
   for (const { outcome, kind } of operations) if (kind !== 'watch') outcomes[outcome] += 1;
@@ -124,8 +135,7 @@ function report(
     outcomes,
     faults,
     elapsedMs: recorder.elapsedMs(),
-    longestSilence: recorder.longestSilence(),
     relists: watchers.reduce((sum, { relists }) => sum + relists, 0),
-    violations: [...unavailable, ...checkHistory(recorder)],
+    violations: [...unavailable, ...broken, ...checkHistory(recorder)],
   };
 }

@@ -23,6 +23,10 @@ export type Rule =
   | 'watch gap'
   /** A watch that told something twice, out of order, or as what it was not. */
   | 'watch repeat'
+  /** A VM that was bound to two hosts, or whose guest was on two. */
+  | 'bound twice'
+  /** A VM that does not run when all has been quiet for long, or a guest without one. */
+  | 'not as wished'
   /** It did not come back after all faults had ended. */
   | 'not available again'
   /** There were too many possible orders to try them all. */

@@ -137,7 +137,7 @@ export class ControllersWorld implements AsyncDisposable {
   }
 
   /** A listener of the server and a kubeconfig for it. */
-  async door(writes: Write[] = []): Promise<{ readonly path: string; readonly url: string }> {
+  async door(writes: Write[] = []): Promise<{ readonly path: string; readonly port: number }> {
     const tls = { ...(await this.#pki.serverLeaf()), ca: this.#pki.caCert };
     const { app, upgrade } = this.test.server;
     const door = this.#held.use(
@@ -148,7 +148,7 @@ export class ControllersWorld implements AsyncDisposable {
     const path = join(folder, 'controllers.kubeconfig');
     const url = `https://127.0.0.1:${door.port}`;
     await keepControllersKubeconfig({ path, server: url, pki: this.#pki, clock: systemClock });
-    return { path, url };
+    return { path, port: door.port };
   }
 
   async furnish(): Promise<void> {

@@ -1,9 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { CutProxy } from './cut-proxy.ts';
 import { diskFolder, findEtcd, freePort, killOf, ready } from './etcd-server.ts';
+import { temporaryFolder } from './temporary-folder.ts';
 
 const ATTEMPTS = 3;
 const CALL_MS = 5_000;
@@ -16,23 +16,24 @@ interface Status {
 /** A real etcd of several members on loopback, in a folder of its own. Members reach one another through relays that can be cut. Disposing it removes all of it. */
 export class EtcdCluster implements AsyncDisposable {
   readonly members: readonly EtcdMember[];
-  readonly #folder: string;
+  readonly #held: AsyncDisposableStack;
 
-  private constructor(folder: string, members: readonly EtcdMember[]) {
-    this.#folder = folder;
+  private constructor(members: readonly EtcdMember[], held: AsyncDisposableStack) {
     this.members = members;
+    this.#held = held;
   }
 
   /** Resolves when all members take calls. */
   static async start(size = 3): Promise<EtcdCluster> {
     for (let attempt = 1; ; attempt++) {
-      const folder = await mkdtemp(join(await diskFolder(), 'coppice-etcd-'));
-      const cluster = new EtcdCluster(folder, await makeMembers(folder, size));
+      await using held = new AsyncDisposableStack();
+      const folder = await temporaryFolder(join(await diskFolder(), 'coppice-etcd-'), held);
+      const members = await makeMembers(folder, size);
+      for (const member of members) held.use(member);
       try {
-        await Promise.all(cluster.members.map((member) => member.start()));
-        return cluster;
+        await Promise.all(members.map((member) => member.start()));
+        return new EtcdCluster(members, held.move());
       } catch (error) {
-        await cluster[Symbol.asyncDispose]();
         // Somebody else may have taken a port meanwhile.
         if (attempt === ATTEMPTS) throw error;
       }
@@ -46,8 +47,7 @@ export class EtcdCluster implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await Promise.all(this.members.map((member) => member[Symbol.asyncDispose]()));
-    await rm(this.#folder, { recursive: true, force: true });
+    await this.#held[Symbol.asyncDispose]();
   }
 }
 

@@ -127,10 +127,8 @@ export class EtcdConnection {
 
   async #call<T>(call: Call<T>, how: How): Promise<T> {
     const { again, deadlineMs, signal } = how;
-    const ended = new AbortController();
-    const stop = this.#clock.after(Math.max(0, deadlineMs - this.#clock.monotonic()), () => ended.abort(overdue()));
     const given = signal === undefined ? [this.#closing.signal] : [signal, this.#closing.signal];
-    const ending = AbortSignal.any([...given, ended.signal]);
+    const { ending, stop } = this.#endingOf(given, deadlineMs);
     let entered = false;
     let last: EtcdCallError | undefined;
     try {
@@ -154,6 +152,22 @@ export class EtcdConnection {
       stop();
       if (entered) this.#slots.leave();
     }
+  }
+
+  /** Aborts with any of the signals given, and at the deadline. A composite signal would stay with `#closing` until it is collected, one a call. */
+  #endingOf(given: readonly AbortSignal[], deadlineMs: number): { readonly ending: AbortSignal; stop(): void } {
+    const ended = new AbortController();
+    const stopClock = this.#clock.after(Math.max(0, deadlineMs - this.#clock.monotonic()), () =>
+      ended.abort(overdue()),
+    );
+    const end = () => ended.abort(given.find(({ aborted }) => aborted)?.reason);
+    for (const signal of given) signal.addEventListener('abort', end);
+    if (given.some(({ aborted }) => aborted)) end();
+    const stop = () => {
+      stopClock();
+      for (const signal of given) signal.removeEventListener('abort', end);
+    };
+    return { ending: ended.signal, stop };
   }
 
   #once<T>(call: Call<T>, pool: ConnectionPool, { deadlineMs, tryMs }: How, signal: AbortSignal): Promise<T> {

@@ -1,5 +1,5 @@
-import { linkSync, rmSync, statSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { linkSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 import type { Ids } from '../../../resources/ambient/ids.ts';
 import { type StoreBirth, StoreError, type UnfinishedStore } from '../store.ts';
 import { syncPath } from '../sync-path.ts';
@@ -15,7 +15,7 @@ export async function openUnfinishedSqlite(
 ): Promise<UnfinishedStore> {
   if (sqliteFilesAt(path)) throw there(path);
   const draft = unfinishedPath(path);
-  removeSqlite(draft);
+  removeUnfinished(path);
   const store = await SqliteStore.open({ path: draft, ids, birth });
   return {
     store,
@@ -34,8 +34,14 @@ export async function openUnfinishedSqlite(
   };
 }
 
-/** Where a store is while it is filled. */
-export function unfinishedPath(path: string): string {
+/** Removes what was filled beside `path` and never finished: the store, what SQLite keeps beside it, and drafts of it that a kill left. */
+export function removeUnfinished(path: string): void {
+  const name = basename(unfinishedPath(path));
+  for (const file of readdirSync(dirname(path)))
+    if (file === name || file.startsWith(`${name}-`) || file.startsWith(`${name}.`)) rmSync(join(dirname(path), file));
+}
+
+function unfinishedPath(path: string): string {
   return `${path}.unfinished`;
 }
 

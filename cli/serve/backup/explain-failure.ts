@@ -22,6 +22,7 @@ const SAID: Readonly<Record<string, (path: string) => string>> = {
   EPERM: (path) => `no permission to use ${path}`,
   EROFS: (path) => `${path} is on a read-only file system`,
   ENOSPC: (path) => `the disk that holds ${path} is full; nothing was left on it`,
+  EFBIG: (path) => `${path} is larger than a file may be here; nothing was left of it`,
   EDQUOT: (path) => `the disk quota of ${path} is used up; nothing was left on it`,
   EISDIR: (path) => `${path} is a folder`,
   ENOTDIR: (path) => `a part of ${path} is a file`,

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { removeSqlite, sqliteFilesAt } from '../../../apiserver/store/sqlite/unfinished.ts';
+import { removeSqlite, removeUnfinished, sqliteFilesAt } from '../../../apiserver/store/sqlite/unfinished.ts';
 import type { StoreBirth, UnfinishedStore } from '../../../apiserver/store/store.ts';
 import { silentLogger } from '../../../resources/ambient/log.ts';
 import { systemClock } from '../../../resources/ambient/system-clock.ts';
@@ -73,5 +73,12 @@ export function beginRestoring(path: string, from: string): void {
 }
 
 export function endRestoring(path: string): void {
+  unmarkRestoring(path);
+}
+
+/** After a failure: leaves the home as it was, unless the store is in its place already. */
+export function giveUpRestoring(path: string): void {
+  if (sqliteFilesAt(path)) return;
+  removeUnfinished(path);
   unmarkRestoring(path);
 }

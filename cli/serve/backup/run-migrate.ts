@@ -8,7 +8,7 @@ import { Failure } from '../../failure.ts';
 import { type Io, printLine } from '../../io.ts';
 import { openHome } from '../home.ts';
 import { lockHome } from '../lock-home.ts';
-import type { StoreOptions } from '../store-options.ts';
+import { forTarget, type StoreOptions } from '../store-options.ts';
 import { explainFailure } from './explain-failure.ts';
 import { type MoveSource, sourceOf } from './move-source.ts';
 import { type MoveTarget, targetOf } from './move-target.ts';
@@ -37,7 +37,9 @@ export async function runMigrate(io: Io, { home: folder, from, to }: MigrateOpti
     printLine(io, `revisions go on from ${revision}; ${source.name} is closed`);
   } catch (error) {
     io.signal.throwIfAborted();
-    throw explainFailure(error, from.kind === 'etcd' ? from : to);
+    if (from.kind === 'etcd') throw explainFailure(error, from);
+    const explained = explainFailure(error, to);
+    throw explained instanceof Failure ? forTarget(explained) : explained;
   }
 }
 

@@ -11,7 +11,7 @@ import { type Io, printLine, warn } from '../../io.ts';
 import { openHome } from '../home.ts';
 import { lockHome } from '../lock-home.ts';
 import { explainFailure } from './explain-failure.ts';
-import { beginRestoring, endRestoring, type MoveTarget, targetOf } from './move-target.ts';
+import { beginRestoring, endRestoring, giveUpRestoring, type MoveTarget, targetOf } from './move-target.ts';
 import { readPkiFolder, samePki, writePkiFolder } from './pki-folder.ts';
 import type { Place } from './place.ts';
 import { Progress } from './progress.ts';
@@ -45,14 +45,24 @@ export async function runRestore(io: Io, options: RestoreOptions): Promise<void>
     using _lock = await lockHome(home);
     await checkEmpty(target, files, options);
     const birth = birthOf(header);
-    if (options.store.kind === 'sqlite') beginRestoring(storePath, path);
-    await fill(io, path, header, target, birth, () => placeKeys(files, options));
-    if (options.store.kind === 'sqlite') endRestoring(storePath);
+    const work = () => fill(io, path, header, target, birth, () => placeKeys(files, options));
+    await (options.store.kind === 'sqlite' ? inOneStep(storePath, path, work) : work());
     tell(io, header, birth, target, files, options);
   } catch (error) {
     io.signal.throwIfAborted();
     throw explainFailure(error, options.store, path);
   }
+}
+
+async function inOneStep(storePath: string, file: string, work: () => Promise<void>): Promise<void> {
+  beginRestoring(storePath, file);
+  try {
+    await work();
+  } catch (error) {
+    giveUpRestoring(storePath);
+    throw error;
+  }
+  endRestoring(storePath);
 }
 
 async function checkEmpty(target: MoveTarget, files: readonly BackupFile[], options: RestoreOptions): Promise<void> {

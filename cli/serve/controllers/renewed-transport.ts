@@ -28,25 +28,28 @@ const DRAIN_MS = 30_000;
  */
 export class RenewedTransport implements AsyncDisposable {
   readonly #options: RenewedTransportOptions;
+  #connection: Connection;
   #way: Way;
   #files: readonly string[];
   #stamp: string;
   #lookedAtMs: number;
+  #refusedAtMs = Number.NEGATIVE_INFINITY;
   #reading: Promise<void> | undefined;
   readonly #old = new Set<Way>();
 
-  private constructor(options: RenewedTransportOptions, way: Way, files: readonly string[], stamp: string) {
+  private constructor(options: RenewedTransportOptions, connection: Connection, files: readonly string[]) {
     this.#options = options;
-    this.#way = way;
+    this.#connection = connection;
+    this.#way = options.open(connection);
     this.#files = files;
-    this.#stamp = stamp;
+    this.#stamp = stampOf(files);
     this.#lookedAtMs = options.clock.monotonic();
   }
 
   /** Reads the credential. Rejects when it cannot be read. */
   static async open(options: RenewedTransportOptions): Promise<RenewedTransport> {
     const { connection, files } = await options.read();
-    return new RenewedTransport(options, options.open(connection), files, stampOf(files));
+    return new RenewedTransport(options, connection, files);
   }
 
   readonly send: Transport = async (request) => {
@@ -57,6 +60,13 @@ export class RenewedTransport implements AsyncDisposable {
     return this.#again(request, response, way);
   };
 
+  /** Breaks off all that is open: watches that hang on a server which does not answer begin again elsewhere. */
+  reopen(): void {
+    const old = this.#way;
+    this.#way = this.#options.open(this.#connection);
+    void old[Symbol.asyncDispose]();
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#reading;
     for (const way of [this.#way, ...this.#old]) await way[Symbol.asyncDispose]();
@@ -64,7 +74,7 @@ export class RenewedTransport implements AsyncDisposable {
 
   /** What was refused was not done: it is sent once more by a credential that was read since. */
   async #again(request: ApiRequest, refused: ApiResponse, by: Way): Promise<ApiResponse> {
-    if (this.#way === by && this.#isTime()) await this.#read();
+    if (this.#way === by && this.#mayReadForRefusal()) await this.#read();
     if (this.#way === by) return refused;
     for await (const _ of refused.body);
     return this.#way.send(request);
@@ -73,6 +83,14 @@ export class RenewedTransport implements AsyncDisposable {
   async #look(): Promise<void> {
     if (this.#reading !== undefined) return this.#reading;
     if (this.#isTime() && stampOf(this.#files) !== this.#stamp) await this.#read();
+  }
+
+  /** Not for each request of a credential that is known to nobody any more. */
+  #mayReadForRefusal(): boolean {
+    const nowMs = this.#options.clock.monotonic();
+    if (nowMs - this.#refusedAtMs < LOOK_MS) return false;
+    this.#refusedAtMs = nowMs;
+    return true;
   }
 
   /** Whether it is time to look again; then it was. */
@@ -95,6 +113,7 @@ export class RenewedTransport implements AsyncDisposable {
     try {
       const { connection, files } = await read();
       const old = this.#way;
+      this.#connection = connection;
       this.#way = open(connection);
       this.#files = files;
       this.#stamp = stampOf(files);

@@ -11,6 +11,7 @@ import { Controllers, ELECTION_IDENTITY } from '../../../controllers/run.ts';
 import { type Logger, lineLogger } from '../../../resources/ambient/log.ts';
 import { systemClock } from '../../../resources/ambient/system-clock.ts';
 import { systemIds } from '../../../resources/ambient/system-ids.ts';
+import { NoAnswerError } from '../../../resources/ambient/with-deadline.ts';
 import { ApiError } from '../../../resources/meta/api-error.ts';
 import { Failure } from '../../failure.ts';
 import { type Io, printLine, warn } from '../../io.ts';
@@ -41,7 +42,8 @@ async function serve(options: ControllersProcessOptions, io: Io, signal: AbortSi
   const log = logTo(io);
   await using held = new AsyncDisposableStack();
   const transport = await openTransport(options, io, log, held);
-  const transportFor = (identity: string) => impersonating(transport, identity, GROUP);
+  const transportFor = (identity: string) =>
+    impersonating(identity === ELECTION_IDENTITY ? transport.impatient : transport.send, identity, GROUP);
   await steps.step(
     'API server',
     () => knock(transportFor(ELECTION_IDENTITY), io, signal),
@@ -72,12 +74,18 @@ async function serve(options: ControllersProcessOptions, io: Io, signal: AbortSi
   await untilAborted(signal);
 }
 
+interface Transports {
+  readonly send: Transport;
+  /** For the election, which cannot wait: when no answer came in time, all goes to another server. */
+  readonly impatient: Transport;
+}
+
 async function openTransport(
   options: ControllersProcessOptions,
   io: Io,
   log: Logger,
   held: AsyncDisposableStack,
-): Promise<Transport> {
+): Promise<Transports> {
   const { servers } = options;
   const choice = servers.length === 0 ? undefined : new ServerChoice(servers, random);
   const open = (connection: Connection) =>
@@ -85,7 +93,23 @@ async function openTransport(
       ? new HttpsTransport(connection)
       : openFailover({ servers: choice, clock, random }, (server) => ({ ...connection, server }));
   const read = () => readCredential(options, io);
-  return held.use(await RenewedTransport.open({ read, open, clock, log })).send;
+  const renewed = held.use(await RenewedTransport.open({ read, open, clock, log }));
+  const { send } = renewed;
+  if (choice === undefined || choice.servers.length === 1) return { send, impatient: send };
+  const impatient: Transport = async (request) => {
+    const asked = choice.next() ?? '';
+    try {
+      return await send(request);
+    } catch (error) {
+      if (error instanceof NoAnswerError && choice.next() === asked) {
+        log.info('server does not answer', { server: asked });
+        choice.failed(asked);
+        renewed.reopen();
+      }
+      throw error;
+    }
+  };
+  return { send, impatient };
 }
 
 /** Waits until a server answers, and sees whether the credential may act for duties. Answers the server's version. */

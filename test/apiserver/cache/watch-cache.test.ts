@@ -229,9 +229,22 @@ describe('an object that was encoded here', () => {
         assert.deepEqual(read.object, parsed.object);
         assert.deepEqual([read.key, read.revision, Buffer.from(read.bytes)], ['demo/a', 7, Buffer.from(parsed.bytes)]);
         assert.equal(codec.decode(`${KEY}a`, value, 7), read);
+        assert.equal(codec.decode(`${KEY}a`, Uint8Array.from(value), 7), read, 'a copy of its value is as good');
         assert.notEqual(codec.decode(`${KEY}a`, value, 8).object.metadata.resourceVersion, '7');
       }),
     );
+  });
+});
+
+describe('an object that others wrote over what was encoded here', () => {
+  it('is read from their value', () => {
+    const codec = new ObjectCodec();
+    const resource = { group: 'demo.example.com', plural: 'widgets' };
+    const ours = codec.encode(resource, `${KEY}a`, aWidget({ name: 'a' }));
+    const theirs = encodeStored({ ...aWidget({ name: 'a' }), theirs: true });
+    assert.equal(codec.decode(`${KEY}a`, theirs, 3).object.theirs, true);
+    assert.equal(codec.decode(`${KEY}a`, ours, 4).object.theirs, undefined);
+    assert.equal(codec.decode(`${KEY}b`, ours, 4).key, 'demo/b');
   });
 });
 

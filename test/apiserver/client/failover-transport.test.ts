@@ -118,6 +118,21 @@ describe('requests to several servers', () => {
     assert.deepEqual(world.asked, ['https://s0', 'https://s0', 'https://s1', 'https://s1', 'https://s1']);
   });
 
+  it('say that a server is silent which takes no connection, or gives no answer', async () => {
+    const world = new World([['times out', 'refuses', 'times out'], []]);
+    const silent: string[] = [];
+    const stop = world.servers.onSilent((server) => silent.push(server));
+    await world.send({ method: 'POST', path: '/1' });
+    assert.deepEqual(silent, ['https://s0']);
+    world.servers.failed('https://s1');
+    await world.send({ method: 'POST', path: '/2' });
+    assert.deepEqual(silent, ['https://s0']);
+    stop();
+    world.servers.failed('https://s1');
+    await world.send({ method: 'POST', path: '/3' });
+    assert.deepEqual(silent, ['https://s0']);
+  });
+
   it('begin at one of the servers by chance', async () => {
     const world = new World([[], [], []], 'answers', 0.7);
     await world.send({ method: 'GET', path: '/' });
@@ -176,6 +191,27 @@ describe('requests to several servers over HTTPS', () => {
       break;
     }
     assert.deepEqual(seen, ['a']);
+  });
+
+  it('go on elsewhere where they wait for a server that is found to be silent', async () => {
+    await using first = await FakeApi.start();
+    await using second = await FakeApi.start();
+    const servers = new ServerChoice([first.url, second.url], random);
+    const connection = (server: string) => ({
+      server,
+      ca: (server === first.url ? first : second).certificate.ca,
+      authorization: async () => `Bearer ${TOKEN}`,
+    });
+    await using transport = openFailover({ servers, clock, random }, connection);
+    const vms = new ApiClient(transport.send).resource(VMS, 'demo');
+    const watch = await vms.watch({ resourceVersion: '999' }, new AbortController().signal);
+    const reading = (async () => {
+      for await (const _ of watch) assert.fail('nothing happened');
+    })();
+    servers.silent(first.url);
+    await assert.rejects(reading, { name: 'UnreachableError', reason: 'broken' });
+    assert.equal((await vms.list()).items.length, 0);
+    assert.deepEqual([first.requests.length, second.requests.length], [1, 1]);
   });
 
   it('tell a write that was sent from one that was not', async () => {

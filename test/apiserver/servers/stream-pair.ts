@@ -8,6 +8,7 @@ import { serverIdentity } from '../../../apiserver/auth/identity.ts';
 import { openPki, type Pki } from '../../../apiserver/pki/pki-files.ts';
 import { MemoryStore } from '../../../apiserver/store/memory/store.ts';
 import type { Clock } from '../../../resources/ambient/clock.ts';
+import { lineLogger } from '../../../resources/ambient/log.ts';
 import { systemClock } from '../../../resources/ambient/system-clock.ts';
 import { systemIds } from '../../../resources/ambient/system-ids.ts';
 import { CHANNEL_PROTOCOL } from '../../../resources/streams/channel-frames.ts';
@@ -39,6 +40,8 @@ export class StreamPair implements AsyncDisposable {
   readonly a: PairedServer;
   readonly b: PairedServer;
   readonly pki: Pki;
+  /** What both have logged. */
+  readonly said: readonly string[];
   readonly #held: AsyncDisposableStack;
   readonly #host: { cert: string; key: string };
   readonly #sockets: WebSocket[] = [];
@@ -47,9 +50,11 @@ export class StreamPair implements AsyncDisposable {
     servers: readonly [PairedServer, PairedServer],
     pki: Pki,
     host: StreamPair['hostPair'],
+    said: readonly string[],
     held: AsyncDisposableStack,
   ) {
     [this.a, this.b] = servers;
+    this.said = said;
     this.pki = pki;
     this.#host = host;
     this.#held = held;
@@ -66,8 +71,13 @@ export class StreamPair implements AsyncDisposable {
     const store = held.use(await MemoryStore.open({ ids: systemIds }));
     const pki = await openPki(folder, ['127.0.0.1', 'localhost'], systemClock, systemIds);
     await pki.serverLeaf();
+    const said: string[] = [];
+    const log = lineLogger(
+      (line) => said.push(line),
+      () => 0,
+    );
     const start = async (name: string): Promise<PairedServer> => {
-      const test = held.use(await startTestServer({ store, clock, name }));
+      const test = held.use(await startTestServer({ store, clock, name, log }));
       const listening = held.use(await listenTestServer(test, folder));
       const announced = held.use(await test.server.announce(announcementOf(name, listening.url, pki)));
       return { name, test, listening, announced };
@@ -76,7 +86,7 @@ export class StreamPair implements AsyncDisposable {
     const app = servers[0].test.server.app;
     await makeQuota(app, 9);
     const host = await addHost(app, pki, 'mac-1');
-    const pair = new StreamPair(servers, pki, host, held);
+    const pair = new StreamPair(servers, pki, host, said, held);
     await runWeb(app);
     return pair;
   }

@@ -327,6 +327,16 @@ describe('an identity', () => {
     assert.equal(told(), 1);
   });
 
+  it('follows them at once when somebody else finds out first', async () => {
+    const { clock } = world;
+    await keepFrom(0);
+    await until('it was looked at', () => clock.waiting > 0);
+    world.authority = await openPki(join(world.folder, 'other-pki'), NAMES, clock, systemIds);
+    await identity.controlPlane(client, signal);
+    await until('it is renewed', () => told() === 1);
+    assert.equal(identity.credentials.authorities, world.authority.caCert);
+  });
+
   it('says once that servers do not take it any more, and keeps what it has', async () => {
     await keepFrom(0);
     const hosts = world.test.client.resource<Host>(Host);
@@ -334,10 +344,10 @@ describe('an identity', () => {
     const refusals = () => logged.filter((line) => / error .*do not take this host/.test(line));
     await passing('it is told', () => refusals().length === 1);
     assert.match(refusals()[0] ?? '', /coppice host token mac-1/);
-    await checks(5);
-    assert.equal(refusals().length, 1);
+    await checks(3);
     await world.makeHost('mac-1');
-    await passing('the new one is told of', () => refusals().length === 2);
+    await checks(3);
+    assert.equal(refusals().length, 1);
     assert.deepEqual(identity.credentials, first);
   });
 });

@@ -14,6 +14,7 @@ describe('control connection', () => {
   let done: Promise<void>;
   let dials: [string, StreamRequest][];
   let askedBy: string[];
+  let silent: string[];
   /** Servers besides the first. */
   let more: StreamServer[];
   let losses: number;
@@ -26,6 +27,7 @@ describe('control connection', () => {
     ending = new AbortController();
     dials = [];
     askedBy = [];
+    silent = [];
     more = [];
     losses = 0;
   });
@@ -36,15 +38,15 @@ describe('control connection', () => {
   });
 
   const start = (random = 0.5) => {
+    const servers = new ServerChoice(
+      [server, ...more].map(({ url }) => url),
+      () => 0,
+    );
+    servers.onSilent((url) => silent.push(url));
     done = keepControlConnection(
       {
         host: 'mac-1',
-        control: {
-          servers: new ServerChoice(
-            [server, ...more].map(({ url }) => url),
-            () => 0,
-          ),
-        },
+        control: { servers },
         clock,
         random: () => random,
         log: lineLogger(
@@ -126,10 +128,11 @@ describe('control connection', () => {
     const socket = await control();
     await heard();
     await clock.advance(3 * PING_INTERVAL_MS - 1);
-    assert.equal(socket.readyState, 1);
+    assert.deepEqual([socket.readyState, silent], [1, []]);
     await clock.advance(1);
     await closed(0);
     await waits();
+    assert.deepEqual(silent, [server.url]);
     await clock.advance(500);
     await control(1);
   });

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { inspect } from 'node:util';
 import fc from 'fast-check';
-import { encodeJson, parseJson, parseJsonBytes } from '../../../resources/meta/json.ts';
+import { encodeJson, parseJson, parseJsonBytes, parseOwnJson } from '../../../resources/meta/json.ts';
 import { readJson } from '../../../resources/meta/json-reader.ts';
+import { JsonSyntaxError } from '../../../resources/meta/json-syntax-error.ts';
 import { isObject } from '../../../resources/meta/object.ts';
 
 const anyJson = fc.jsonValue({ maxDepth: 5 });
@@ -141,5 +142,47 @@ describe('writing JSON', () => {
     const loop: unknown[] = [];
     loop.push(loop, 1n);
     assert.throws(() => encodeJson(loop), TypeError);
+  });
+});
+
+describe('JSON of our own', () => {
+  const numbers = fc.oneof(
+    fc.integer(),
+    fc.double({ noNaN: true, noDefaultInfinity: true }),
+    fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }),
+  );
+  const odd = fc.constantFrom(',123456789012345678', ':1e5', '[-1.5E9', '{"a":1e400}');
+  const { value } = fc.letrec((tie) => ({
+    value: fc.oneof(
+      { maxDepth: 4 },
+      numbers,
+      fc.string(),
+      odd,
+      fc.boolean(),
+      fc.constant(null),
+      tie('list'),
+      tie('object'),
+    ),
+    list: fc.array(tie('value'), { maxLength: 4 }),
+    object: fc.dictionary(fc.oneof(fc.string(), odd), tie('value'), { maxKeys: 4 }),
+  }));
+
+  it('reads as the careful reader reads it', () => {
+    fc.assert(
+      fc.property(value, (held) => {
+        const text = encodeJson({ held });
+        assert.deepEqual(parseOwnJson(text), parseJson(text).value);
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  it('keeps integers that no double holds', () => {
+    for (const n of [2n ** 53n, -(2n ** 53n), 9007199254740993n, 2n ** 63n - 1n, -(2n ** 63n)])
+      assert.deepEqual(parseOwnJson(encodeJson({ a: [n], b: n })), { a: [n], b: n });
+  });
+
+  it('that is none is refused in the words of the reader', () => {
+    assert.throws(() => parseOwnJson('{"a":'), JsonSyntaxError);
   });
 });

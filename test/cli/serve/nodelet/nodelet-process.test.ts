@@ -95,6 +95,33 @@ describe('coppice nodelet', function () {
     }
   });
 
+  it('mints no token for a name, a time or a label that is none, and leaves a Host in its group', async () => {
+    const cases: [string[], RegExp][] = [
+      [[], /name one host/],
+      [['one', 'two'], /name one host/],
+      [['Big_Mac'], /cannot be called "Big_Mac"/],
+      [['x'.repeat(62), '--count', '10'], /cannot be called/],
+      [['mac', '--expires', '25h'], /--expires is "25h"/],
+      [['mac', '--expires', 'soon'], /--expires is "soon"/],
+      [['mac', '--label', 'attic'], /--label is "attic"/],
+    ];
+    for (const [words, message] of cases) {
+      const { code, stdout, stderr } = await run('a', ['host', 'token', ...words]);
+      assert.deepEqual([code, stdout], [1, ''], stderr);
+      assert.match(stderr, message);
+    }
+    assert.equal((await run('a', ['get', 'host', 'mac', '-o', 'name'])).code, 1);
+    const many = await run('b', ['host', 'token', 'rack', '--count', '10', '--group', 'one', '--expires', '5m']);
+    const lines = many.stdout.trim().split('\n');
+    assert.deepEqual(
+      lines.map((line) => line.split('.')[0]),
+      Array.from({ length: 10 }, (_, i) => `rack-${i + 1}`),
+    );
+    const again = await run('a', ['host', 'token', 'rack-3', '--group', 'two']);
+    assert.match(again.stderr, /Host rack-3 is in group one already, and stays there/);
+    assert.notEqual(again.stdout.trim(), lines[2]);
+  });
+
   it('enrolls its host, and goes on at the other server when the one that holds its streams is killed', async () => {
     const token = await mint('far');
     const file = await folder.write('token', `${token}\n`);
