@@ -27,7 +27,7 @@ import { checkRepresentation } from './verbs/represent.ts';
 import { selectionOf } from './verbs/selection.ts';
 import type { ServerParts, VerbContext, VerbHandler } from './verbs/verb-context.ts';
 
-export interface AppDeps extends AdmitDeps {
+interface AppDeps extends AdmitDeps {
   readonly parts: ServerParts;
   readonly version: ServerVersion;
   /** Why the server is not ready, or undefined when it is. */

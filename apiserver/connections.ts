@@ -5,7 +5,7 @@ import type { Clock } from '../resources/ambient/clock.ts';
 /** Why a request that nobody waits for any longer is given up. */
 const GONE = 'the client went away';
 
-export interface Patience {
+interface Patience {
   readonly clock: Clock;
   /** How long a reader may take none of an answer, in milliseconds, before its connection is ended. */
   readonly stalledMs: number;

@@ -25,7 +25,7 @@ export interface CredentialOptions {
 }
 
 /** Who may come in to a server, and how they get what they show. */
-export interface Credentials {
+interface Credentials {
   readonly authenticate: Authenticator;
   readonly answerers: Answerers;
   readonly issuer: TokenIssuer;

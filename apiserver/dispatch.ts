@@ -19,7 +19,7 @@ import type { VerbHandler } from './verbs/verb-context.ts';
 import { watch } from './verbs/watch.ts';
 
 /** What a request means to do with a resource, and what does it. */
-export interface Dispatched {
+interface Dispatched {
   readonly verb: Verb;
   readonly handler: VerbHandler;
 }

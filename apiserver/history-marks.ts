@@ -6,7 +6,7 @@ export interface HistoryMark {
   readonly atMs: number;
 }
 
-export interface HistoryLimits {
+interface HistoryLimits {
   /** History that is older goes. */
   readonly mostMs: number;
   /** History that is younger stays, however much it is: somebody is still paging through a list. */

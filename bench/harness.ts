@@ -3,13 +3,13 @@
  * more than three times between its own rounds says that the machine was busy with something else: the run is void and repeated.
  */
 
-export interface Figures {
+interface Figures {
   readonly ours: number;
   readonly control: number | undefined;
 }
 
 /** What a goal asks of the figures. */
-export interface Mark {
+interface Mark {
   /** As it is written down, e.g. `≤ 250 ms`. */
   readonly text: string;
   readonly isMet: (figures: Figures) => boolean;
@@ -51,7 +51,7 @@ export interface Verdict {
   readonly met: boolean;
 }
 
-export interface MeasureOptions {
+interface MeasureOptions {
   readonly rounds: number;
   /** Runs before a void one is given as it is. */
   readonly runs: number;

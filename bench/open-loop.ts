@@ -1,6 +1,6 @@
 import type { Clock } from '../resources/ambient/clock.ts';
 
-export interface OpenLoad {
+interface OpenLoad {
   readonly perSecond: number;
   readonly seconds: number;
   readonly clock: Clock;

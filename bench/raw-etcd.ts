@@ -2,7 +2,7 @@ import { Etcd3 } from 'etcd3';
 import type { Clock } from '../resources/ambient/clock.ts';
 import type { EtcdServer } from '../test/harness/etcd-server.ts';
 
-export interface EtcdLoad {
+interface EtcdLoad {
   /** Each has a key of its own, and waits for its write before the next. */
   readonly writers: number;
   readonly operations: number;

@@ -15,7 +15,7 @@ export interface ServerAddress {
 }
 
 /** What a server process tells of itself. */
-export interface ProcessStats {
+interface ProcessStats {
   readonly rssBytes: number;
   /** Of the delays of its event loop since the last `reset`. */
   readonly loopDelayP99Ms: number;

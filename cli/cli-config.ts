@@ -3,7 +3,7 @@ import type { Io } from './io.ts';
 
 type ConfigOptions = ConstructorParameters<typeof Config>[0];
 
-export interface CliConfigOptions extends ConfigOptions {
+interface CliConfigOptions extends ConfigOptions {
   readonly pjson: NonNullable<ConfigOptions['pjson']>;
 }
 

@@ -3,7 +3,7 @@ import { ApiError } from '../resources/meta/api-error.ts';
 import { Exit, Failure } from './failure.ts';
 
 /** What is printed for an error, and the exit code. */
-export interface Explained {
+interface Explained {
   readonly message: string;
   readonly details: readonly string[];
   readonly hint: string | undefined;

@@ -11,15 +11,15 @@ import type { ReflectorHealth } from './runtime/reflector.ts';
 import { Seat } from './seat.ts';
 
 /** Who the caches read as: one list and one watch a resource serve all duties of a process. */
-export const INFORMERS_IDENTITY = 'system:controller:informers';
+const INFORMERS_IDENTITY = 'system:controller:informers';
 
 /** Who the election is held as. */
 export const ELECTION_IDENTITY = 'system:controller:election';
 
 /** Who a duty writes as. */
-export const dutyIdentity = (name: DutyName): string => `system:controller:${name}`;
+const dutyIdentity = (name: DutyName): string => `system:controller:${name}`;
 
-export interface ControllersOptions {
+interface ControllersOptions {
   /** A way to the server as somebody, such as `system:controller:placement`. */
   readonly transportFor: (identity: string) => Transport;
   readonly clock: Clock;

@@ -10,7 +10,7 @@ import { ifLeading, NotLeadingError } from './runtime/if-leading.ts';
 import type { Informers } from './runtime/informers.ts';
 import { type DutyHealth, Manager } from './runtime/manager.ts';
 
-export interface SeatOptions {
+interface SeatOptions {
   readonly name: string;
   readonly make: MakeDuty;
   /** To the server as the duty. */

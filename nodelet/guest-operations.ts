@@ -20,7 +20,7 @@ interface Operation {
   readonly done: Promise<void>;
 }
 
-export interface GuestOperationsOptions {
+interface GuestOperationsOptions {
   readonly clock: Clock;
   readonly random: () => number;
   readonly log: Logger;

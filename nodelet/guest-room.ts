@@ -2,13 +2,13 @@ import { roughBytes } from '../resources/meta/quantity.ts';
 import type { Driver, ObservedGuest } from './drivers/driver.ts';
 
 /** What a guest takes of its host while it is on. */
-export interface GuestNeed {
+interface GuestNeed {
   readonly id: string;
   readonly guestOS: 'macos' | 'linux';
   readonly memoryBytes: number;
 }
 
-export interface NoRoom {
+interface NoRoom {
   readonly reason: 'MacSlotLimit' | 'InsufficientMemory';
   readonly message: string;
 }

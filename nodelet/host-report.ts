@@ -61,7 +61,7 @@ export function guestMemoryBytes(capacity: HostCapacity, reserveBytes: number): 
 }
 
 /** Guests that no VM object names. */
-export function orphansOf(guests: readonly ObservedGuest[], vms: readonly VM[]): readonly ObservedGuest[] {
+function orphansOf(guests: readonly ObservedGuest[], vms: readonly VM[]): readonly ObservedGuest[] {
   const named = new Set(vms.map(guestIDOf));
   return guests.filter((guest) => !named.has(guest.id)).sort((a, b) => (a.id < b.id ? -1 : 1));
 }

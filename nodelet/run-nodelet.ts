@@ -7,7 +7,7 @@ import { Dialback } from './streams/dialback.ts';
 import type { ControlServers } from './streams/server-socket.ts';
 import { together } from './together.ts';
 
-export interface RunNodeletOptions extends Omit<NodeletOptions, 'platform' | 'reserveBytes'> {
+interface RunNodeletOptions extends Omit<NodeletOptions, 'platform' | 'reserveBytes'> {
   /** Where to keep the control socket; without it the host serves no streams, and nobody sees that it lives. */
   readonly control?: ControlServers;
   /** What this machine is, when the driver does not tell. */

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { isObject } from '../resources/meta/object.ts';
 
 /** Which store the server has, and how far it has come. */
-export interface StoreIdentity {
+interface StoreIdentity {
   readonly uid: string;
   readonly revision: number;
 }

@@ -15,7 +15,7 @@ export interface Hold {
   readonly retryMs?: number;
 }
 
-export interface Report {
+interface Report {
   readonly vm: VM;
   readonly guest: ObservedGuest | undefined;
   readonly cell: Cell;

@@ -50,7 +50,7 @@ const MAX_DURATION_LENGTH = 128;
 const DURATIONS = new Environment().registerVariable('text', 'string').parse('duration(text)');
 
 /** The evaluator's own takes time by the cube of digits that end in no unit. */
-export function safeDuration(text: string): Duration {
+function safeDuration(text: string): Duration {
   if (text.length > MAX_DURATION_LENGTH) throw new Error('Invalid duration string: it is too long');
   const duration: Duration = DURATIONS({ text });
   return duration;

@@ -7,36 +7,24 @@ import { type CompiledRule, type NodeRules, RuleCompiler, type RuleScope } from 
 import { CelMeter, OUT_OF_BUDGET, RULE_BUDGET } from './cel-meter.ts';
 import { celName, celValue } from './cel-values.ts';
 import { childPath } from './field-path.ts';
-import { KindCompileError } from './kind-compile-error.ts';
 import { tallyOf } from './schema-tally.ts';
 import type { Steps, Unchanged } from './unchanged.ts';
 
 /** What the rules of a schema say about an object, and about its change when there is a previous one; of what is `unchanged` then, only the latter. */
 export type RuleCheck = (object: JsonObject, previous?: JsonObject, unchanged?: Unchanged) => Cause[];
 
-export interface RuleLimits {
+interface RuleLimits {
   /** Steps all the rules of one check may take together. */
   readonly budget?: number;
 }
 
 /** What came of compiling the rules of a schema: a check when there are rules, and what did not compile. */
-export interface CompiledRules {
+interface CompiledRules {
   readonly check: RuleCheck | undefined;
   readonly faults: readonly Cause[];
 }
 
-/** Compiles every `x-kubernetes-validations` of a schema; undefined when there is none. Throws KindCompileError naming each rule that does not compile. */
-export function compileRules(schema: Schema, limits: RuleLimits = {}): RuleCheck | undefined {
-  const steps = compileRulesInSteps(schema, limits);
-  for (;;) {
-    const { done, value } = steps.next();
-    if (done !== true) continue;
-    if (value.faults.length > 0) throw new KindCompileError(value.faults);
-    return value.check;
-  }
-}
-
-/** The same, a rule a step. */
+/** Compiles every `x-kubernetes-validations` of a schema, a rule a step. */
 export function* compileRulesInSteps(schema: Schema, limits: RuleLimits = {}): Generator<undefined, CompiledRules> {
   if (tallyOf(schema).rules === 0) return { check: undefined, faults: [] };
   const root = withTypeMeta(schema);

@@ -7,7 +7,7 @@ import { patternFault, patternsIn } from './pattern-faults.ts';
 import { tallyOf } from './schema-tally.ts';
 
 /** What came of compiling the patterns and rules of a schema, with what did not compile. */
-export interface CompiledSchema {
+interface CompiledSchema {
   readonly patternFaults: readonly Cause[];
   readonly ruleFaults: readonly Cause[];
   readonly rules: RuleCheck | undefined;

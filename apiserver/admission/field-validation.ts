@@ -4,7 +4,7 @@ import { YAML_ERRORS } from '../requests/yaml.ts';
 export const FIELD_VALIDATION = ['Strict', 'Warn', 'Ignore'] as const;
 export type FieldValidation = (typeof FIELD_VALIDATION)[number];
 
-export interface FieldFindings {
+interface FieldFindings {
   /** What is to be said of fields given more than once: a text for each, or one for a YAML body. */
   readonly duplicates: readonly string[];
   /** Paths no schema knows. */

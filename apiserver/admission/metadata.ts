@@ -11,7 +11,7 @@ import type { JsonObject, KubeObject, ObjectMeta, OwnerReference } from '../../r
 import { forbiddenField, invalidValue, requiredValue, tooLong } from './causes.ts';
 
 /** Keys and values of all annotations together, in bytes of UTF-8. */
-export const MAX_ANNOTATION_BYTES = 256 * 1024;
+const MAX_ANNOTATION_BYTES = 256 * 1024;
 
 /** What is wrong with an object's metadata, whose shape `decodeMetadata` has assured. Names are generated before this. */
 export function validateMetadata(kind: Pick<Kind, 'namespaced' | 'nameRule' | 'origin'>, object: KubeObject): Cause[] {

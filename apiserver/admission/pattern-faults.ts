@@ -6,7 +6,7 @@ import { partsOf } from './schema-parts.ts';
 import { tallyOf } from './schema-tally.ts';
 
 /** A pattern and its place in a schema: `properties[a].items.pattern`. */
-export interface PlacedPattern {
+interface PlacedPattern {
   readonly place: string;
   readonly pattern: string;
 }

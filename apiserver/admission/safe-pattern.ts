@@ -23,7 +23,7 @@ const MOST_STEPS = 20_000;
 /** The steps of all the patterns that are kept compiled. */
 const MOST_STEPS_KEPT = 1_000_000;
 /** What compiling takes for each step, in steps of effort. */
-export const EFFORT_A_STEP = 100;
+const EFFORT_A_STEP = 100;
 /** What beginning to match takes, in steps of effort. */
 const EFFORT_A_MATCH = 300;
 

@@ -10,7 +10,7 @@ import { SchemaNode } from './schema-node.ts';
 import type { Unchanged } from './unchanged.ts';
 
 /** What is wrong with a value, by field; on updates without what is wrong with values that are as they were. */
-export type SchemaCheck = (value: JsonObject, unchanged?: Unchanged) => Cause[];
+type SchemaCheck = (value: JsonObject, unchanged?: Unchanged) => Cause[];
 
 /** Compiles a schema once. Throws KindCompileError when a pattern does not compile. */
 export function compileSchemaCheck(schema: Schema): SchemaCheck {

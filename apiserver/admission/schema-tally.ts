@@ -2,7 +2,7 @@ import { isObject } from '../../resources/meta/object.ts';
 import type { Schema } from '../../resources/meta/schema.ts';
 
 /** How much of what takes work is in a schema, conditions and all. */
-export interface SchemaTally {
+interface SchemaTally {
   patterns: number;
   rules: number;
   defaults: number;

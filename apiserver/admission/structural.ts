@@ -5,7 +5,7 @@ import { LEFT_OUT, rewriteFields } from '../../resources/meta/rewrite-fields.ts'
 import type { Schema } from '../../resources/meta/schema.ts';
 import { OBJECT_META } from './object-meta-schema.ts';
 
-export interface Pruned<T> {
+interface Pruned<T> {
   readonly object: T;
   /** Paths of what was dropped (`spec.bogus`, `spec.parts[0].nope`), sorted: of the first thousand that were met. */
   readonly unknown: readonly string[];
@@ -25,7 +25,7 @@ export function pruneUnknown<T extends JsonObject>(object: T, schema: Schema): P
 }
 
 /** More are counted, not told: nobody reads them. */
-export const MOST_UNKNOWN = 1_000;
+const MOST_UNKNOWN = 1_000;
 
 interface Found {
   readonly paths: string[];

@@ -16,7 +16,7 @@ import { afterChange, conflictsOf, ignoredFields, tracked, withoutFields } from 
 import { toFieldSet } from './to-field-set.ts';
 import { changed, type Writer, withoutRecord } from './update.ts';
 
-export interface Applier extends Writer {
+interface Applier extends Writer {
   /** Takes fields from whoever owns them. */
   readonly force: boolean;
 }

@@ -38,7 +38,7 @@ export interface GrowingSet {
 }
 
 /** Collects paths. `set` is what was added so far; add nothing after taking it. */
-export class FieldSetBuilder {
+class FieldSetBuilder {
   readonly #root: GrowingSet = { member: false, children: new Map() };
 
   get set(): FieldSet {

@@ -44,7 +44,7 @@ export function withNamedFields(set: FieldSet, type: MergeType | undefined): Fie
 }
 
 /** A value without these fields and items; undefined when nothing of it is left. */
-export function removeFields(value: unknown, fields: FieldSet, type: MergeType): unknown {
+function removeFields(value: unknown, fields: FieldSet, type: MergeType): unknown {
   const at = formOf(type, value ?? null);
   if (at.form === 'map') return isObject(value) && !at.type.atomic ? fromMap(value, fields, at.type) : undefined;
   if (at.form === 'list')

@@ -38,6 +38,6 @@ function ownerOf(bearerTokens: BearerTokens, token: string, caller: Caller): Eve
   );
 }
 
-export function unauthorized(): ApiError {
+function unauthorized(): ApiError {
   return new ApiError('Unauthorized', 'Unauthorized');
 }

@@ -20,7 +20,7 @@ const MAX_REMEMBERED = 1_000;
 const PEM_BLOCK = /-----BEGIN [^-]+-----[^-]+-----END [^-]+-----/g;
 
 /** What a token is made for. */
-export interface TokenWish {
+interface TokenWish {
   readonly account: KubeObject;
   /** The Secret it dies with. */
   readonly secret: KubeObject | undefined;

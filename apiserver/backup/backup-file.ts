@@ -7,7 +7,7 @@ import { createGunzip, createGzip } from 'node:zlib';
 import { BackupError, type BackupRecord } from './backup-format.ts';
 import { readBackup } from './read-backup.ts';
 
-export interface WriteFileOptions {
+interface WriteFileOptions {
   /** Replaces a file that is there. Without it that is an error of the system, EEXIST. */
   readonly force: boolean;
   readonly signal: AbortSignal;

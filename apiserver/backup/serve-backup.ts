@@ -4,7 +4,7 @@ import { type Store, StoreError } from '../store/store.ts';
 import { BACKUP_FORMAT, type BackupFile, DATA_SCHEMA } from './backup-format.ts';
 import { writeBackup } from './write-backup.ts';
 
-export interface BackupSource {
+interface BackupSource {
   readonly store: Store;
   readonly clock: Clock;
   /** The version of Coppice. */

@@ -36,7 +36,7 @@ export function leftBehind(event: CacheEvent): StoredObject {
 /** Places at the front of a ring that may be empty. */
 const MOST_EMPTY = 1024;
 
-export type Listener = (event: CacheEvent) => void;
+type Listener = (event: CacheEvent) => void;
 
 export interface RingLimits {
   readonly events: number;

@@ -13,7 +13,7 @@ export interface ListOptions {
   readonly resourceVersion?: string;
 }
 
-export interface WatchOptions {
+interface WatchOptions {
   readonly resourceVersion?: string;
   readonly labelSelector?: string;
   readonly fieldSelector?: string;
@@ -31,13 +31,13 @@ export interface WriteOptions {
   readonly onWarning?: (text: string) => void;
 }
 
-export interface DeleteOptions {
+interface DeleteOptions {
   readonly propagationPolicy?: 'Background' | 'Foreground' | 'Orphan';
   readonly preconditions?: { readonly uid?: string; readonly resourceVersion?: string };
   readonly dryRun?: boolean;
 }
 
-export interface ObjectList<T> {
+interface ObjectList<T> {
   readonly metadata: {
     readonly resourceVersion: string;
     readonly continue?: string;
@@ -46,7 +46,7 @@ export interface ObjectList<T> {
   readonly items: readonly T[];
 }
 
-export type PatchType =
+type PatchType =
   | 'application/merge-patch+json'
   | 'application/json-patch+json'
   | 'application/strategic-merge-patch+json'
@@ -127,10 +127,6 @@ export class ResourceClient<T extends KubeObject> {
 
   async update(object: T, options: WriteOptions = {}, signal?: AbortSignal): Promise<T> {
     return this.#write('PUT', this.path(object.metadata.name), object, options, 'application/json', signal);
-  }
-
-  async updateStatus(object: T, options: WriteOptions = {}, signal?: AbortSignal): Promise<T> {
-    return this.#write('PUT', this.path(object.metadata.name, 'status'), object, options, 'application/json', signal);
   }
 
   /** A patch of the object, or of a subresource of it. */

@@ -4,7 +4,7 @@ import type { ServerChoice } from './server-choice.ts';
 import type { ApiRequest, ApiResponse, Transport } from './transport.ts';
 import { UnreachableError } from './unreachable-error.ts';
 
-export interface FailoverOptions {
+interface FailoverOptions {
   readonly servers: ServerChoice;
   /** How to send to one of them. */
   readonly sendTo: (server: string) => Transport;

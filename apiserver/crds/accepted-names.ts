@@ -9,7 +9,7 @@ export interface TakenNames {
   readonly kinds: ReadonlySet<string>;
 }
 
-export interface NamesVerdict {
+interface NamesVerdict {
   readonly accepted: DefinitionNames;
   /** The last name that was not accepted, if any. */
   readonly conflict: { readonly reason: string; readonly message: string } | undefined;

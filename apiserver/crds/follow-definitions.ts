@@ -9,7 +9,7 @@ import type { Registry } from '../registry/registry.ts';
 import { kindsOfDefinition } from './definition-kinds.ts';
 import { isReserved } from './definition-rules.ts';
 
-export interface FollowDeps {
+interface FollowDeps {
   readonly cache: WatchCache;
   readonly registry: Registry;
   readonly builtIn: readonly Kind[];

@@ -17,7 +17,7 @@ interface ResponseKind {
   readonly kind: string;
 }
 
-export interface AggregatedResource {
+interface AggregatedResource {
   readonly resource: string;
   readonly responseKind: ResponseKind;
   readonly scope: 'Namespaced' | 'Cluster';
@@ -33,7 +33,7 @@ export interface AggregatedResource {
 }
 
 /** APIGroupDiscoveryList (k8s.io/api/apidiscovery). */
-export interface AggregatedDiscovery {
+interface AggregatedDiscovery {
   readonly kind: 'APIGroupDiscoveryList';
   readonly apiVersion: `apidiscovery.k8s.io/${AggregatedVersion}`;
   readonly metadata: Readonly<Record<string, never>>;

@@ -3,7 +3,7 @@ import { COPPICE_GROUP, type Kind } from '../../resources/meta/define-kind.ts';
 import { entry } from '../../resources/meta/map-entry.ts';
 
 /** The kinds of one version of a group, in the order they were registered. */
-export interface GroupVersionKinds {
+interface GroupVersionKinds {
   readonly group: string;
   readonly version: string;
   readonly kinds: readonly Kind[];

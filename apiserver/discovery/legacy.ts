@@ -9,7 +9,7 @@ interface ServerAddress {
 }
 
 /** `/api` (k8s.io/apimachinery/pkg/apis/meta/v1). */
-export interface APIVersions {
+interface APIVersions {
   readonly kind: 'APIVersions';
   readonly versions: readonly string[];
   readonly serverAddressByClientCIDRs: readonly ServerAddress[];
@@ -27,20 +27,20 @@ interface GroupNames {
 }
 
 /** `/apis`. */
-export interface APIGroupList {
+interface APIGroupList {
   readonly kind: 'APIGroupList';
   readonly apiVersion: 'v1';
   readonly groups: readonly GroupNames[];
 }
 
 /** `/apis/GROUP`. */
-export interface APIGroup extends GroupNames {
+interface APIGroup extends GroupNames {
   readonly kind: 'APIGroup';
   readonly apiVersion: 'v1';
 }
 
 /** One row of an APIResourceList; a subresource has no singular name. `group` and `version` stand where they are not those of the list. */
-export interface APIResource {
+interface APIResource {
   readonly name: string;
   readonly singularName: string;
   readonly namespaced: boolean;
@@ -54,7 +54,7 @@ export interface APIResource {
 }
 
 /** `/api/v1` and `/apis/GROUP/VERSION`. */
-export interface APIResourceList {
+interface APIResourceList {
   readonly kind: 'APIResourceList';
   readonly apiVersion: 'v1';
   readonly groupVersion: string;

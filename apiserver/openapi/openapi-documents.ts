@@ -12,7 +12,7 @@ export interface EncodedDocument {
 }
 
 /** Whose kinds are documented; `version` moves when they change. */
-export interface KindSource {
+interface KindSource {
   kinds(): readonly Kind[];
   readonly version: number;
 }

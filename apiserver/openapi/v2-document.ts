@@ -60,7 +60,7 @@ export interface V2Operation {
   readonly 'x-kubernetes-group-version-kind'?: GroupVersionKind;
 }
 
-export type V2Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
+type V2Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
 
 export type V2PathItem = Readonly<Partial<Record<V2Method, V2Operation>>> & {
   readonly parameters?: readonly V2Parameter[];

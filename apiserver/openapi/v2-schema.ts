@@ -48,12 +48,12 @@ export function v2Definition(schema: OpenSchema): V2Schema {
 }
 
 /** The same names, each with its schema. */
-export function v2Schemas(schemas: Readonly<Record<string, OpenSchema>>): Record<string, V2Schema> {
+function v2Schemas(schemas: Readonly<Record<string, OpenSchema>>): Record<string, V2Schema> {
   return Object.fromEntries(Object.entries(schemas).map(([name, schema]) => [name, v2Schema(schema)]));
 }
 
 /** `#/components/schemas/NAME` of v3 as v2 has it. */
-export const definitionRef = (ref: string): string => ref.replace('#/components/schemas/', '#/definitions/');
+const definitionRef = (ref: string): string => ref.replace('#/components/schemas/', '#/definitions/');
 
 /** v3 wraps a reference that has a description of its own in an `allOf`; v2 lets the two stand side by side. */
 function referenceOf(allOf: OpenSchema['allOf']): string | undefined {

@@ -9,7 +9,7 @@ import { NAME, NAMESPACE, PRETTY } from './parameters.ts';
 import { META_PREFIX, refTo } from './schema-name.ts';
 
 /** `/openapi/v3`. */
-export interface OpenAPIIndex {
+interface OpenAPIIndex {
   readonly paths: Readonly<Record<string, { readonly serverRelativeURL: string }>>;
 }
 

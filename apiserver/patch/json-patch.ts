@@ -5,9 +5,9 @@ import { isObject, type JsonObject } from '../../resources/meta/object.ts';
 import { typeName } from '../admission/go-format.ts';
 
 /** Operations one patch may have, as in Kubernetes. */
-export const MAX_JSON_PATCH_OPERATIONS = 10_000;
+const MAX_JSON_PATCH_OPERATIONS = 10_000;
 
-export interface JsonPatch {
+interface JsonPatch {
   readonly operations: readonly Operation[];
   /** Members of operations that RFC 6902 does not know, as paths: `[0].extra`. */
   readonly unknown: readonly string[];

@@ -10,7 +10,7 @@ const SET_ORDER = '$setElementOrder/';
 const DELETE_FROM = '$deleteFromPrimitiveList/';
 
 /** How a list merges: items by a key, values as a set, or (undefined) replaced whole. */
-export type ListRule = { readonly by: string } | 'values' | undefined;
+type ListRule = { readonly by: string } | 'values' | undefined;
 
 /** Lists of built-in kinds that merge without their schema saying so, by their path. */
 export const LIST_RULES: Readonly<Record<string, ListRule>> = {

@@ -9,7 +9,7 @@ import type { KeyPair } from './leaf-life.ts';
 import { writePrivate } from './write-private.ts';
 
 /** The certificate authorities of a folder. */
-export interface Authorities {
+interface Authorities {
   /** All that are trusted, as PEM one after the other. */
   readonly bundle: string;
   /** The one that issues. */

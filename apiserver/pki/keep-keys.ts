@@ -17,7 +17,7 @@ import { KEY_FILES, ROTATABLE, readKeyFile } from './key-files.ts';
 import type { Pki } from './pki-files.ts';
 import type { RunningKeys, ServerKeys } from './running-keys.ts';
 
-export interface KeepKeysDeps {
+interface KeepKeysDeps {
   readonly folder: string;
   readonly pki: Pki;
   readonly keys: RunningKeys;

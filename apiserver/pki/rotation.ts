@@ -14,14 +14,14 @@ import { writePrivate } from './write-private.ts';
 /** What is changed in two steps: everybody learns to trust the new one before it is used, and the old one goes when nothing needs it. */
 export type Successive = Exclude<Rotatable, 'operator-token'>;
 
-export interface Folder {
+interface Folder {
   readonly path: string;
   readonly clock: Clock;
   readonly ids: Ids;
 }
 
 /** How far the change of a key is. */
-export type Phase =
+type Phase =
   /** There is one. */
   | 'settled'
   /** The next one is trusted, and the old one is in use. */

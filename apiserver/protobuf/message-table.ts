@@ -14,7 +14,7 @@ export interface MessageField {
 /** The fields of a message by their number. */
 export type MessageFields = ReadonlyMap<number, MessageField>;
 
-export const SCALARS = ['string', 'bytes', 'bool', 'int32', 'int64', 'double', 'json', 'raw'] as const;
+const SCALARS = ['string', 'bytes', 'bool', 'int32', 'int64', 'double', 'json', 'raw'] as const;
 export type Scalar = (typeof SCALARS)[number];
 
 export const isScalar = (type: string): type is Scalar => (SCALARS as readonly string[]).includes(type);

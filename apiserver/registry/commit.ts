@@ -25,7 +25,7 @@ export interface Versioned {
 }
 
 /** What came of a write. */
-export interface Outcome {
+interface Outcome {
   readonly object: KubeObject;
   /** Its encoding, where it was written. */
   readonly bytes?: Uint8Array;
@@ -49,7 +49,7 @@ export interface WritePlan {
   };
 }
 
-export interface CommitDeps extends RaceDeps {
+interface CommitDeps extends RaceDeps {
   readonly ids: Ids;
   readonly refresh: FenceRefresh;
   /** Writes happen only while it lasts. */

@@ -45,7 +45,7 @@ export function negotiate(accept: string | undefined, isStream = false): Negotia
 }
 
 /** 406, naming what there is. */
-export function notAcceptable(isStream = false): ApiError {
+function notAcceptable(isStream = false): ApiError {
   const types = isStream ? 'application/json' : 'application/json, application/yaml';
   return new ApiError('NotAcceptable', `only the following media types are accepted: ${types}`);
 }

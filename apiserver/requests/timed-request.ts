@@ -3,7 +3,7 @@ import { ApiError } from '../../resources/meta/api-error.ts';
 import { unlessAborted } from '../registry/key-queue.ts';
 import type { Credential, Crowd, ServerRequest } from './server-request.ts';
 
-export interface RequestTime {
+interface RequestTime {
   readonly crowd: Crowd;
   readonly clock: Clock;
   /** How long it may take, in milliseconds; undefined: as long as its caller stays. */

@@ -4,7 +4,7 @@ import { YamlError } from '../../resources/yaml/yaml-error.ts';
 import { goSyntax } from '../admission/go-format.ts';
 
 /** What a YAML body says, and what is to be said of fields it gives twice: one text for all of them, or none. */
-export interface ParsedYaml {
+interface ParsedYaml {
   readonly value: unknown;
   readonly duplicates: readonly string[];
 }

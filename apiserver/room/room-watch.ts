@@ -9,7 +9,7 @@ const EVERY_MS = 60_000;
 /** Events are forgotten after an hour, and what they tell of may last longer. */
 const TELL_AGAIN_MS = 30 * 60_000;
 
-export interface RoomWatchDeps {
+interface RoomWatchDeps {
   readonly store: Store;
   /** For its events. */
   readonly transport: Transport;

@@ -13,7 +13,7 @@ import type { Entry, Store } from '../store/store.ts';
 import { isDamaged } from './damage.ts';
 import { Sealer } from './sealer.ts';
 
-export interface ResealDeps {
+interface ResealDeps {
   readonly store: Store;
   readonly cache: WatchCache;
   readonly sealer: Sealer;

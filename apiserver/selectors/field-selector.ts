@@ -3,14 +3,14 @@ import type { Kind } from '../../resources/meta/define-kind.ts';
 import { type JsonObject, valueAt } from '../../resources/meta/object.ts';
 
 /** One condition on a field's text. */
-export interface FieldRequirement {
+interface FieldRequirement {
   readonly field: string;
   readonly operator: '=' | '!=';
   readonly value: string;
 }
 
 /** A field selector as it stands in a query: every requirement must hold. */
-export interface FieldSelectorQuery {
+interface FieldSelectorQuery {
   readonly text: string;
   readonly requirements: readonly FieldRequirement[];
   matches(object: JsonObject): boolean;

@@ -10,10 +10,10 @@ export interface LabelRequirement {
   readonly values: readonly string[];
 }
 
-export type Labels = Readonly<Record<string, string>>;
+type Labels = Readonly<Record<string, string>>;
 
 /** A label selector as it stands in a query: every requirement must hold. */
-export interface LabelSelectorQuery {
+interface LabelSelectorQuery {
   readonly text: string;
   readonly requirements: readonly LabelRequirement[];
   matches(labels: Labels | undefined): boolean;

@@ -12,7 +12,7 @@ import {
 import type { CacheEvent, ResourceCache } from '../cache/resource-cache.ts';
 
 /** The Lease of one server, and for how long it has been as it is: by this process's own clock, so that no two clocks are compared. */
-export interface ServerSighting {
+interface ServerSighting {
   readonly lease: CoordinationLease;
   readonly unchangedMs: number;
 }

@@ -26,7 +26,7 @@ export interface ServerAnnouncement {
   readonly address: string;
 }
 
-export interface ServerLeaseDeps extends ServerAnnouncement {
+interface ServerLeaseDeps extends ServerAnnouncement {
   readonly transport: Transport;
   readonly directory: ServerDirectory;
   readonly clock: Clock;

@@ -10,7 +10,7 @@ import {
   TICKET_LIFETIME_MS,
 } from '../../resources/streams/control-messages.ts';
 
-export interface ControlHubDeps {
+interface ControlHubDeps {
   readonly clock: Clock;
   readonly ids: Ids;
   readonly log: Logger;

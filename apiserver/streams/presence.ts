@@ -12,7 +12,7 @@ import { unless } from '../client/unless.ts';
 import type { ControlHub } from './control-hub.ts';
 import type { HostHolders } from './host-holders.ts';
 
-export interface PresenceDeps {
+interface PresenceDeps {
   readonly hub: ControlHub;
   readonly holders: HostHolders;
   readonly transport: Transport;

@@ -21,7 +21,7 @@ export interface PeerTls {
   readonly key: string;
 }
 
-export interface RelayDeps {
+interface RelayDeps {
   /** Where a server is reached; undefined when it has not been heard of lately. */
   addressOf(server: string): string | undefined;
   /** Asked for each stream: certificates are renewed. */

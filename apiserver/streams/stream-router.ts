@@ -15,7 +15,7 @@ export type PeerDialer = (
   signal: AbortSignal,
 ) => Promise<WebSocket>;
 
-export interface StreamRouterDeps {
+interface StreamRouterDeps {
   readonly hub: ControlHub;
   readonly holders: HostHolders;
   /** Waits until every write acknowledged before now is seen here. */

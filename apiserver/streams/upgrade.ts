@@ -21,7 +21,7 @@ import { streamIn } from './relay.ts';
 import type { StreamDialer } from './stream-dialer.ts';
 import { dialExec } from './vm-streams.ts';
 
-export interface UpgradeDeps extends AdmitDeps {
+interface UpgradeDeps extends AdmitDeps {
   readonly parts: ServerParts;
   readonly hub: ControlHub;
   /** What clients' streams are opened by, wherever their hosts are connected. */

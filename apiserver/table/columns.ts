@@ -16,7 +16,7 @@ export interface ColumnDefinition {
 }
 
 /** A column ready for use: how it is announced, and what it shows of an object. */
-export interface CompiledColumn {
+interface CompiledColumn {
   readonly definition: ColumnDefinition;
   cell(object: KubeObject, nowMs: number): Cell;
 }

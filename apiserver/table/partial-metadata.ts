@@ -15,7 +15,7 @@ export interface PartialObjectMetadata {
   readonly metadata: Partial<ObjectMeta>;
 }
 
-export interface PartialObjectMetadataList {
+interface PartialObjectMetadataList {
   readonly kind: 'PartialObjectMetadataList';
   readonly apiVersion: MetaVersion;
   readonly metadata: ListMeta;

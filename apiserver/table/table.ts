@@ -7,7 +7,7 @@ import { type ListMeta, type PartialObjectMetadata, partialMetadata } from './pa
 /** What each row carries of its object: its metadata, all of it, or nothing. */
 export type IncludeObject = 'Metadata' | 'Object' | 'None';
 
-export interface TableRow {
+interface TableRow {
   readonly cells: readonly Cell[];
   /** Null where nothing of it was asked for. */
   readonly object: PartialObjectMetadata | KubeObject | null;
@@ -22,7 +22,7 @@ export interface Table {
   readonly rows: readonly TableRow[];
 }
 
-export interface RowOptions {
+interface RowOptions {
   readonly includeObject?: IncludeObject;
   /** Default meta.k8s.io/v1. */
   readonly metaVersion?: MetaVersion;
@@ -30,7 +30,7 @@ export interface RowOptions {
   readonly nowMs: number;
 }
 
-export interface TableOptions extends RowOptions {
+interface TableOptions extends RowOptions {
   /** That of the list; of a single object or event, its resourceVersion. */
   readonly listMeta: ListMeta;
   /** Default true. */

@@ -21,7 +21,7 @@ export type Answerer = (question: Question, context: VerbContext) => JsonObject 
 export type Answerers = Readonly<Record<string, Answerer>>;
 
 /** POST of a question. It is answered in a dry run too: nothing is kept of it either way. */
-export async function answer(context: VerbContext, kind: RequestKind, answerer: Answerer): Promise<ServerResponse> {
+async function answer(context: VerbContext, kind: RequestKind, answerer: Answerer): Promise<ServerResponse> {
   const { request, target } = context;
   const { directive } = writeOptions(request.query, 'CreateOptions');
   const sent = await readObject(request, kind);

@@ -42,7 +42,7 @@ export function parseBody(bytes: Uint8Array, what: string): ParsedJson & { reado
 }
 
 /** What a body says, and what is to be said of fields it gives twice. */
-export interface SentValue {
+interface SentValue {
   readonly value: unknown;
   readonly duplicates: readonly string[];
 }

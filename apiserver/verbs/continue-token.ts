@@ -3,7 +3,7 @@ import { parseJson } from '../../resources/meta/json.ts';
 import { isObject } from '../../resources/meta/object.ts';
 
 /** Where a paged list goes on. Without a revision it goes on in the newest state: an inconsistent remainder. */
-export interface ContinueToken {
+interface ContinueToken {
   readonly revision?: number;
   /** The key of the last object already given. */
   readonly after: string;

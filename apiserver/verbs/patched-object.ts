@@ -7,7 +7,7 @@ import { checkedType, type SentObject } from './body.ts';
 import { knownFields } from './next-object.ts';
 
 /** What was odd about the patch itself, as the texts of strict errors. */
-export interface PatchFindings {
+interface PatchFindings {
   readonly directive: FieldValidation;
   readonly odd: readonly string[];
 }

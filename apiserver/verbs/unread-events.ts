@@ -3,7 +3,7 @@ import type { EventType } from './event-encoder.ts';
 import type { UnreadBudget, UnreadHolder } from './unread-budget.ts';
 
 /** An event as its watcher is told it, or a line that is made already. */
-export type UnreadEvent =
+type UnreadEvent =
   | { readonly type: EventType; readonly event: CacheEvent }
   | { readonly type: 'BOOKMARK'; readonly line: Uint8Array };
 

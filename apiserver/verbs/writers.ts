@@ -82,7 +82,7 @@ interface WrittenField {
 const known = new WeakMap<Schema, readonly WrittenField[]>();
 
 /** The fields of a schema that have a writer; lists and maps are not looked into. */
-export function writtenFields(schema: Schema): readonly WrittenField[] {
+function writtenFields(schema: Schema): readonly WrittenField[] {
   const kept = known.get(schema);
   if (kept !== undefined) return kept;
   const found = [...search(schema, [])];

@@ -14,7 +14,7 @@ import { alignColumns } from '../render/table.ts';
 import type { Session } from '../session.ts';
 import type { Query } from './get.ts';
 
-export interface TableOptions {
+interface TableOptions {
   readonly wide: boolean;
   readonly allNamespaces: boolean;
   readonly ignoreNotFound: boolean;

@@ -3,7 +3,7 @@ import type { DiscoveredResource } from './discovery.ts';
 import { resolveResource, resolveResources } from './resolve.ts';
 
 /** What the words of a command name: all of some resources, or objects one by one. */
-export type Selection =
+type Selection =
   | { readonly kind: 'all'; readonly resources: readonly DiscoveredResource[] }
   | { readonly kind: 'named'; readonly objects: readonly NamedObject[] };
 

@@ -5,7 +5,7 @@ import { Failure } from '../failure.ts';
 import type { Kubeconfig } from './kubeconfig.ts';
 
 /** A context made usable. */
-export interface ContextConnection {
+interface ContextConnection {
   readonly connection: Connection;
   /** The namespace of the context; `default` when it names none. */
   readonly namespace: string;

@@ -51,7 +51,7 @@ export async function loadKubeconfig(io: Io, flag: string | undefined): Promise<
   };
 }
 
-export type KubeconfigFile = Omit<Kubeconfig, 'files'>;
+type KubeconfigFile = Omit<Kubeconfig, 'files'>;
 
 /** One file; undefined when it is not there. */
 export async function readKubeconfigFile(file: string): Promise<KubeconfigFile | undefined> {

@@ -1,7 +1,7 @@
 import { isObject, valueAt } from '../../resources/meta/object.ts';
 
 /** A condition as far as people are shown it. */
-export interface ShownCondition {
+interface ShownCondition {
   readonly type: string;
   readonly status: string;
   readonly reason: string;

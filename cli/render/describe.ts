@@ -99,7 +99,7 @@ function indented(rows: readonly (readonly string[])[]): string {
 }
 
 /** How long ago, in the words of kubectl. */
-export function ageOf(instant: string, nowMs: number): string {
+function ageOf(instant: string, nowMs: number): string {
   const ms = Date.parse(instant);
   return Number.isNaN(ms) ? '<unknown>' : humanDuration(nowMs - ms);
 }

@@ -15,7 +15,7 @@ export interface TableColumn {
   readonly priority: number;
 }
 
-export interface TableRow {
+interface TableRow {
   readonly cells: readonly unknown[];
   readonly name: string;
   readonly namespace: string;

@@ -15,7 +15,7 @@ import type { Logger } from '../../resources/ambient/log.ts';
 import { Failure } from '../failure.ts';
 import type { Home } from './home.ts';
 
-export interface DriverDeps {
+interface DriverDeps {
   readonly home: Home;
   readonly clock: Clock;
   readonly ids: Ids;

@@ -6,7 +6,7 @@ import type { ApiServer, ApiServerOptions } from '../../apiserver/server.ts';
 import type { Clock } from '../../resources/ambient/clock.ts';
 import type { Logger } from '../../resources/ambient/log.ts';
 
-export interface FollowKeysDeps {
+interface FollowKeysDeps {
   readonly folder: string;
   readonly pki: Pki;
   readonly server: Pick<ApiServer, 'keys' | 'transportFor'>;

@@ -12,7 +12,7 @@ interface Holder {
   readonly bootId: string;
 }
 
-export interface LockDeps {
+interface LockDeps {
   readonly processes: HostProcesses;
   /** This process. */
   readonly pid: number;

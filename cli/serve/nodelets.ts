@@ -20,7 +20,7 @@ import type { HostPlan } from './drivers.ts';
 import type { Home } from './home.ts';
 import { RunningFleet } from './running-fleet.ts';
 
-export interface NodeletDeps {
+interface NodeletDeps {
   readonly home: Pick<Home, 'host'>;
   readonly server: ApiServer;
   readonly store: Pick<Store, 'uid' | 'revision'>;

@@ -6,7 +6,7 @@ import { quietTlsNames } from './quiet-tls-names.ts';
 import { refuseMarked } from './store-marks.ts';
 import type { StoreOptions } from './store-options.ts';
 
-export interface StoreDeps {
+interface StoreDeps {
   /** Where the file of an embedded store is. */
   readonly path: string;
   readonly clock: Clock;

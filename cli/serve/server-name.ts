@@ -6,7 +6,7 @@ import { isObject } from '../../resources/meta/object.ts';
 import { machineName } from './machine-name.ts';
 
 /** Who a server is among those of its store. */
-export interface ServerName {
+interface ServerName {
   /** What people call it. */
   readonly name: string;
   /** What tells it from another that was given the same name: the home's for good. */

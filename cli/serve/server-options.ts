@@ -32,8 +32,8 @@ export interface ServerFlags extends StoreFlags {
   readonly 'tls-san': string | undefined;
 }
 
-export const DEFAULT_PORT = 7799;
-export const LOOPBACK = '127.0.0.1';
+const DEFAULT_PORT = 7799;
+const LOOPBACK = '127.0.0.1';
 /** A server for this machine, by itself. */
 export const ALONE: Pick<ServerOptions, 'pki' | 'name' | 'listen' | 'advertise' | 'names'> = {
   pki: undefined,

@@ -28,7 +28,7 @@ import type { ServerOptions } from './server-options.ts';
 const GRACE_MS = 5_000;
 const RENEWAL_CHECK_MS = 12 * 3600 * 1000;
 
-export interface ServerDeps extends Omit<ServerOptions, 'home'> {
+interface ServerDeps extends Omit<ServerOptions, 'home'> {
   readonly home: Home;
   readonly clock: Clock;
   readonly ids: Ids;

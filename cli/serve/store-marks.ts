@@ -6,7 +6,7 @@ import { isObject } from '../../resources/meta/object.ts';
 import { Failure } from '../failure.ts';
 
 /** Beside the file of a store: its data was copied elsewhere, and nobody may serve from it any more. */
-export interface MovedMark {
+interface MovedMark {
   /** For people. */
   readonly to: string;
   /** RFC 3339. */

@@ -10,7 +10,7 @@ export interface SourceObject {
 }
 
 /** `line` is where the document begins; both count from 1. */
-export interface Place {
+interface Place {
   readonly file: string;
   readonly document: number;
   readonly line: number;

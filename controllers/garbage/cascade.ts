@@ -8,13 +8,13 @@ import { deleteThis, orGone } from '../runtime/write.ts';
 import type { Found, OwnedObjects } from './owned-objects.ts';
 
 /** Set by the server on an object that is deleted with propagation Orphan or Foreground (k8s.io/apimachinery, finalizers of that name). */
-export const ORPHAN_FINALIZER = 'orphan';
-export const FOREGROUND_FINALIZER = 'foregroundDeletion';
+const ORPHAN_FINALIZER = 'orphan';
+const FOREGROUND_FINALIZER = 'foregroundDeletion';
 
 const WRITES_AT_ONCE = 8;
 const DEPENDENTS_AGAIN_MS = 1_000;
 
-export type Cascade = 'orphan' | 'foreground';
+type Cascade = 'orphan' | 'foreground';
 
 /** How an object that is being deleted wants its dependents treated before it goes; undefined when it is held by nothing of ours. */
 export function cascadeOf(object: KubeObject): Cascade | undefined {
@@ -23,7 +23,7 @@ export function cascadeOf(object: KubeObject): Cascade | undefined {
   return undefined;
 }
 
-export interface CascadeDeps {
+interface CascadeDeps {
   readonly client: ApiClient;
   readonly owned: OwnedObjects;
 }

@@ -4,7 +4,7 @@ import { Event as EventKind } from '../../resources/kinds/event.ts';
 import type { Namespace } from '../../resources/kinds/namespace.ts';
 
 /** How long an Event is kept after it last happened, in milliseconds. */
-export const EVENT_TTL_MS = EventKind.expiresAfterMs ?? 3_600_000;
+const EVENT_TTL_MS = EventKind.expiresAfterMs ?? 3_600_000;
 
 /** Whether an owner is there. `unknown`: its kind is not served (yet), so nobody can say. */
 export type OwnerState = 'present' | 'absent' | 'unknown';

@@ -15,7 +15,7 @@ const CONTENTS_AGAIN_MS = 1_000;
 /** A namespace is seen ending for a while, as it is with Kubernetes: who deletes one and looks again finds it Terminating. */
 const SEEN_MS = 3_000;
 
-export interface NamespaceDeps {
+interface NamespaceDeps {
   readonly client: ApiClient;
   readonly namespaces: CacheView<Namespace>;
   readonly clock: Clock;

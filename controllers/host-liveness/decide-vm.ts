@@ -7,9 +7,9 @@ import type { StatusFields } from '../runtime/write.ts';
 import { isSilent } from './decide.ts';
 
 /** The reason of a VM's Ready while its host is silent. */
-export const HOST_UNREACHABLE = 'HostUnreachable';
+const HOST_UNREACHABLE = 'HostUnreachable';
 /** The reason of a VM's Ready when its Host object is gone. */
-export const HOST_LOST = 'HostLost';
+const HOST_LOST = 'HostLost';
 
 export type VMDecision =
   /** Its nodelet speaks for it, or it has none, or vm-lifecycle is about to let it go. */

@@ -8,7 +8,7 @@ import { HOST_LEASE_RENEWAL_MS } from '../../resources/streams/control-messages.
 export const GRACE_MS = 40_000;
 
 /** The condition that says whether the host's driver works; the nodelet owns it. */
-export const DRIVER_READY = 'DriverReady';
+const DRIVER_READY = 'DriverReady';
 
 const NODELET_SILENT = 'NodeletSilent';
 
@@ -27,7 +27,7 @@ export interface Sighting {
 }
 
 /** Whether a nodelet is there. `silent`: judged so. `unsure`: not heard, but not long enough to say; until `againInMs`. */
-export type Verdict =
+type Verdict =
   | { readonly is: 'alive'; readonly againInMs: number }
   | { readonly is: 'unsure'; readonly againInMs: number }
   | { readonly is: 'silent' };

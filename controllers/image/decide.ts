@@ -5,7 +5,7 @@ import { type Condition, setConditions } from '../../resources/meta/condition.ts
 type Status = NonNullable<Image['status']>;
 
 /** What one host says of an image. */
-export interface Finding {
+interface Finding {
   readonly host: string;
   readonly digest: string;
   readonly size: string;

@@ -80,7 +80,7 @@ function isLeasedBy(host: Host, vm: VM): boolean {
 }
 
 /** Memory of the host that no guest holds, in bytes. */
-export function freeMemory(host: Host, world: WorldView): number {
+function freeMemory(host: Host, world: WorldView): number {
   const all = parseBytes(host.status?.allocatable?.memory ?? '0') ?? 0;
   return all - world.hostUse(host.metadata.name).memoryBytes;
 }

@@ -6,7 +6,7 @@ import type { KubeObject } from '../../resources/meta/object.ts';
 import { hasReason } from './write.ts';
 
 /** What happened to an object. */
-export interface Occurrence {
+interface Occurrence {
   readonly type: 'Normal' | 'Warning';
   /** One word. */
   readonly reason: string;
@@ -21,7 +21,7 @@ const REFILL_MS = 300_000;
 const MAX_BUCKETS = 4096;
 const MAX_WAITING = 1000;
 
-export interface EventRecorderOptions {
+interface EventRecorderOptions {
   readonly client: ApiClient;
   /** Who says so, such as `system:controller:placement`. */
   readonly component: string;

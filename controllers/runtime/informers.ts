@@ -6,7 +6,7 @@ import { resourceId } from '../../resources/meta/resource-id.ts';
 import { Cache, type CacheView } from './cache.ts';
 import { Reflector, type ReflectorHealth } from './reflector.ts';
 
-export interface InformersOptions {
+interface InformersOptions {
   /** Whose eyes the caches see with. */
   readonly client: ApiClient;
   readonly clock: Clock;

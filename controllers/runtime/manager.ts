@@ -6,7 +6,7 @@ import { hasReason } from './write.ts';
 
 const DEADLINE_MS = 60_000;
 
-export interface ManagerOptions {
+interface ManagerOptions {
   readonly clock: Clock;
   /** A number in [0, 1). */
   readonly random: () => number;

@@ -5,7 +5,7 @@ const LONGEST_BACKOFF_MS = 60_000;
 /** Timers have an end (2^31 ms); a key that comes back too early is looked at and put off again. */
 const LONGEST_DELAY_MS = 24 * 3_600_000;
 
-export interface QueueOptions {
+interface QueueOptions {
   readonly clock: Clock;
   /** A number in [0, 1). */
   readonly random: () => number;

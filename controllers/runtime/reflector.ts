@@ -23,7 +23,7 @@ const SHORTEST_WATCH_S = 300;
 /** How long past its agreed end a silent watch is believed in. */
 const WATCH_OVERTIME_MS = 30_000;
 
-export interface ReflectorOptions<T extends KubeObject> {
+interface ReflectorOptions<T extends KubeObject> {
   readonly resource: ResourceClient<T>;
   /** Written by this reflector alone. */
   readonly cache: Cache<T>;

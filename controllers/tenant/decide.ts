@@ -8,7 +8,7 @@ import { formatBytes } from '../../resources/meta/quantity.ts';
 type Status = NonNullable<Tenant['status']>;
 
 /** Tenant n has 10.230.n.0/24, so there are this many numbers. */
-export const NETWORKS = 256;
+const NETWORKS = 256;
 const NAMES_SHOWN = 5;
 
 /** What a living tenant's status should be. `taken` are the network numbers of all others. */

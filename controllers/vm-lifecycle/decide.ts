@@ -2,7 +2,7 @@ import { GUEST_FINALIZER } from '../../resources/guards/vm-admission.ts';
 import type { VM } from '../../resources/kinds/vm.ts';
 import { parseDuration } from '../../resources/meta/duration.ts';
 
-export type Decision =
+type Decision =
   | { readonly kind: 'nothing' }
   /** Its ttl ends in this many milliseconds. */
   | { readonly kind: 'wait'; readonly ms: number }

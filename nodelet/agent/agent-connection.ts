@@ -55,7 +55,7 @@ export interface GuestInfo {
   readonly uptimeMs: number;
 }
 
-export interface ConnectAgent {
+interface ConnectAgent {
   /** The unix socket QEMU serves the port `dev.coppice.agent.0` at. */
   readonly socketPath: string;
   readonly clock: Clock;

@@ -29,7 +29,7 @@ interface Request {
   readonly done: PromiseWithResolvers<Uint8Array>;
 }
 
-export interface SessionOptions {
+interface SessionOptions {
   readonly clock: Clock;
   readonly nonce: Uint8Array;
   /** Fresh randomness of that many bytes. */

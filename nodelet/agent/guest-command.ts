@@ -17,7 +17,7 @@ import {
 } from './protocol.ts';
 
 /** What a command needs of its session. */
-export interface CommandLink {
+interface CommandLink {
   send(type: HostFrame, payload?: Uint8Array): void;
   /** Resolves when the socket takes more, or at once; also when the session ends. */
   writable(): Promise<void>;
@@ -25,7 +25,7 @@ export interface CommandLink {
   over(): void;
 }
 
-export type ExitStatus = Awaited<GuestProcess['exit']>;
+type ExitStatus = Awaited<GuestProcess['exit']>;
 
 /** One command in the guest, seen from the host: the state of its channel. */
 export class GuestCommand implements GuestProcess {

@@ -76,7 +76,7 @@ export function encodeMeeting(nonce: Uint8Array): Uint8Array {
   return Buffer.concat([MARKER, encodeFrame(HostFrame.HELLO, 0, Buffer.concat([u16(PROTOCOL_VERSION), nonce]))]);
 }
 
-export interface ExecPayload {
+interface ExecPayload {
   readonly argv: readonly string[];
   readonly env: readonly (readonly [name: string, value: string])[];
   readonly stdin: boolean;
@@ -136,7 +136,7 @@ export function* stdinPayloads(bytes: Uint8Array, limit = 32_768): Generator<Uin
   }
 }
 
-export interface HelloPayload {
+interface HelloPayload {
   readonly protocolVersion: number;
   readonly bootId: string;
   readonly agentVersion: string;

@@ -15,7 +15,7 @@ import { orAborted } from './or-aborted.ts';
 import type { Semaphore } from './semaphore.ts';
 
 /** How long an operation may take, in milliseconds, from the moment it is its turn. `stop` has the grace on top. */
-export interface Deadlines {
+interface Deadlines {
   readonly create: number;
   readonly start: number;
   readonly stop: number;
@@ -36,7 +36,7 @@ const DEADLINES: Deadlines = {
 /** Operations that may wait for one guest; more is a caller gone wild. */
 const MAX_WAITING = 32;
 
-export interface SerialDriverOptions {
+interface SerialDriverOptions {
   readonly clock: Clock;
   /** Shared by every driver of this machine; as many places as it has cores. */
   readonly coldStarts: Semaphore;

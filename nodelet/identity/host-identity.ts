@@ -8,7 +8,7 @@ import { newHostKey } from './host-key.ts';
 import type { Credentials, IdentityFile } from './identity-file.ts';
 import { requestCertificate } from './request-certificate.ts';
 
-export interface HostIdentityOptions {
+interface HostIdentityOptions {
   readonly name: string;
   readonly file: IdentityFile;
   readonly credentials: Credentials;

@@ -12,7 +12,7 @@ export interface Credentials {
 }
 
 /** What is kept of a host's identity. */
-export interface Kept {
+interface Kept {
   /** `token` is the one it was enrolled by: SHA-256 in hex. */
   readonly enrolled?: { readonly token: string; readonly credentials: Credentials };
   /** A key that a certificate is asked for by a token. */

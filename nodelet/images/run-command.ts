@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 
-export interface CommandResult {
+interface CommandResult {
   readonly code: number;
   readonly stdout: string;
   /** The last 4 KiB. */

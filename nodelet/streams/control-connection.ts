@@ -12,7 +12,7 @@ import {
 import { parseStreamRequest } from '../../resources/streams/parse-stream-request.ts';
 import { type ControlServers, hostPath, openSocket, type ServerAddress } from './server-socket.ts';
 
-export interface ControlConnectionOptions {
+interface ControlConnectionOptions {
   readonly host: string;
   readonly control: ControlServers;
   readonly clock: Clock;

@@ -8,7 +8,7 @@ import { serveLogs } from './serve-logs.ts';
 import { hostPath, openSocket, type ServerAddress } from './server-socket.ts';
 import { StreamSocket } from './stream-socket.ts';
 
-export interface DialbackOptions {
+interface DialbackOptions {
   readonly host: string;
   readonly driver: Driver;
   readonly clock: Clock;

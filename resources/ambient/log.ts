@@ -1,4 +1,4 @@
-export type LogFields = Readonly<Record<string, string | number | boolean | undefined>>;
+type LogFields = Readonly<Record<string, string | number | boolean | undefined>>;
 
 /** Structured logging: a constant message and fields. Info is a change in the world, debug a decision not to act. */
 export interface Logger {

@@ -25,7 +25,7 @@ export const HOST_FILTERS = [
 ] as const;
 export type HostFilter = (typeof HOST_FILTERS)[number];
 
-export interface HostRefusal {
+interface HostRefusal {
   readonly filter: HostFilter;
   /** One line with the numbers. */
   readonly message: string;

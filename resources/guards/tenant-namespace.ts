@@ -7,7 +7,7 @@ import { holding } from './holding.ts';
 import { NAMESPACES, TENANTS } from './refs.ts';
 
 /** Marks the namespace a tenant lives in. */
-export const TENANT_LABEL = 'coppice.dev/tenant';
+const TENANT_LABEL = 'coppice.dev/tenant';
 /** Keeps a Tenant until everything of it is gone; removed by the tenant duty. */
 export const TENANT_FINALIZER = 'coppice.dev/tenant';
 

@@ -13,14 +13,14 @@ import type { WorldView } from './world.ts';
 export const GUEST_FINALIZER = 'coppice.dev/guest';
 
 /** Sizes by name: vCPUs and memory (features G2). */
-export const SIZES = {
+const SIZES = {
   small: { vcpus: 2, memory: '4Gi' },
   medium: { vcpus: 4, memory: '8Gi' },
   large: { vcpus: 8, memory: '16Gi' },
 } as const;
 
 /** Why a VM holds nothing yet. */
-export type NotAdmitted = {
+type NotAdmitted = {
   readonly reason: 'TenantNotFound' | 'ImageNotFound' | 'ImageNotReady';
   readonly message: string;
 };

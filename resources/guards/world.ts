@@ -15,7 +15,7 @@ export interface WorldView {
   hostUse(name: string): HostUse;
 }
 
-export interface TenantUse {
+interface TenantUse {
   readonly vms: number;
   readonly vcpus: number;
   readonly memoryBytes: number;

@@ -217,7 +217,7 @@ export const CustomResourceDefinition = defineKind<CustomResourceDefinition>({
 });
 
 /** Drops what no schema has from the schemas of a definition; a schema within a schema within a schema is beyond the kind's own. */
-export function pruneDefinition(object: JsonObject): { object: JsonObject; unknown: readonly string[] } {
+function pruneDefinition(object: JsonObject): { object: JsonObject; unknown: readonly string[] } {
   const versions = valueAt(object, ['spec', 'versions']);
   if (!Array.isArray(versions)) return { object, unknown: [] };
   const unknown: string[] = [];

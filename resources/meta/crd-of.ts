@@ -5,7 +5,7 @@ import { mapSchemas, publishedSchema } from './published-schema.ts';
 import type { Schema } from './schema.ts';
 
 /** apiextensions.k8s.io/v1 CustomResourceDefinition, as a manifest holds it. */
-export interface CrdManifest {
+interface CrdManifest {
   readonly apiVersion: 'apiextensions.k8s.io/v1';
   readonly kind: 'CustomResourceDefinition';
   readonly metadata: { readonly name: string };
@@ -24,7 +24,7 @@ export interface CrdManifest {
   };
 }
 
-export interface CrdVersion {
+interface CrdVersion {
   readonly name: string;
   readonly served: true;
   readonly storage: true;

@@ -39,7 +39,7 @@ export interface ScaleMapping {
 }
 
 /** A raw sub-path of an object that is a stream, such as `exec`. */
-export interface StreamSubresource {
+interface StreamSubresource {
   readonly name: string;
   readonly description: string;
 }
@@ -119,13 +119,13 @@ export interface Kind<T extends KubeObject = KubeObject> extends ResourceRef {
 }
 
 /** Another version of a kind, in which its objects are kept. */
-export interface StorageVersion {
+interface StorageVersion {
   readonly version: string;
   readonly schema: Schema;
 }
 
 /** A kind that shows the objects of another. */
-export interface KindView {
+interface KindView {
   readonly of: ResourceRef;
   /** An object as this kind shows it. */
   show(object: KubeObject): KubeObject;
@@ -167,7 +167,7 @@ export interface CompanionWrite {
   readonly object: KubeObject | undefined;
 }
 
-export interface KindDeclaration<T extends KubeObject> {
+interface KindDeclaration<T extends KubeObject> {
   readonly group: string;
   readonly version: string;
   readonly kind: string;

@@ -11,7 +11,7 @@ export interface ParsedJson {
   readonly duplicates: readonly string[];
 }
 
-export interface JsonLimits {
+interface JsonLimits {
   readonly maxDepth?: number;
 }
 

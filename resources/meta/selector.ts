@@ -1,5 +1,5 @@
 /** A LabelSelector as specs hold it: every entry must match. */
-export interface LabelSelector {
+interface LabelSelector {
   readonly matchLabels?: Readonly<Record<string, string>>;
   readonly matchExpressions?: readonly {
     readonly key: string;

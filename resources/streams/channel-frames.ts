@@ -9,7 +9,7 @@ export const CHANNEL = { stdin: 0, stdout: 1, stderr: 2, error: 3, resize: 4, cl
 /** No message is larger; senders split. */
 export const MAX_MESSAGE_BYTES = 64 << 10;
 
-export interface ChannelFrame {
+interface ChannelFrame {
   readonly channel: number;
   readonly payload: Uint8Array;
 }

@@ -23,7 +23,7 @@ export interface YamlDocument {
   readonly repeated: readonly RepeatedKey[];
 }
 
-export interface RepeatedKey {
+interface RepeatedKey {
   readonly key: Scalar['value'];
   /** Where the key stands. */
   readonly line: number;

@@ -31,7 +31,7 @@ export interface ScalarNode {
   readonly plain: boolean;
 }
 
-export interface SequenceNode {
+interface SequenceNode {
   readonly kind: 'sequence';
   readonly line: number;
   readonly items: readonly YamlNode[];

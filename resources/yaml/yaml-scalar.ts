@@ -7,7 +7,7 @@ import { type ScalarNode, STANDARD_PREFIX } from './yaml-nodes.ts';
  * sixty and without times, and with numbers as Go reads them.
  */
 
-export type ScalarType = 'str' | 'bool' | 'int' | 'float' | 'null' | 'timestamp';
+type ScalarType = 'str' | 'bool' | 'int' | 'float' | 'null' | 'timestamp';
 
 export interface Scalar {
   readonly type: ScalarType;

@@ -6,7 +6,7 @@ import type { List } from './history.ts';
 /** What all clients write to and read. */
 export const COLLECTION = '/api/v1/namespaces/default/configmaps';
 
-export interface ListWish {
+interface ListWish {
   readonly server: number;
   readonly mode: List['mode'];
   readonly patienceMs: number;

@@ -2,7 +2,7 @@ import type { Found, History, Operation, Write } from './history.ts';
 import type { Violation } from './violation.ts';
 
 /** What became of a key with one version; `value` undefined: it was deleted. */
-export interface Change {
+interface Change {
   readonly key: string;
   readonly version: number;
   readonly value: string | undefined;

@@ -13,7 +13,7 @@ import { ServerProcess } from './server-process.ts';
 import { SimFleet } from './sim-fleet.ts';
 import { VmWorkload } from './vm-workload.ts';
 
-export interface EtcdWorldOptions {
+interface EtcdWorldOptions {
   readonly servers: number;
   readonly members: number;
   /** Processes of controllers; with them VMs come and go on simulated hosts. 0: none of that. */

@@ -13,7 +13,7 @@ export type Operation = Write | Get | List | Watch;
 /** `refused`: it certainly did not happen. `unknown`: nobody was told. */
 export type Outcome = 'ok' | 'refused' | 'unknown';
 
-export interface Asked {
+interface Asked {
   readonly id: number;
   readonly client: number;
   /** Which of the servers was asked. */

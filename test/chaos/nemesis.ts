@@ -6,7 +6,7 @@ const LONGEST_REST_MS = 1_500;
 const LONGEST_FAULT_MS = 3_500;
 const HANDS = 2;
 
-export interface NemesisDeps {
+interface NemesisDeps {
   readonly clock: Clock;
   readonly random: Random;
   readonly say: (line: string) => void;

@@ -4,7 +4,7 @@ import { UpProcess } from '../cli/up/up-process.ts';
 const START_MS = 60_000;
 const AGAIN_MS = 300;
 
-export interface PlaceOptions {
+interface PlaceOptions {
   readonly command: 'up' | 'apiserver' | 'controllers';
   readonly home: string;
   readonly args: readonly string[];

@@ -8,7 +8,7 @@ import { type Operation, type Outcome, Recorder } from './history.ts';
 import { plague } from './nemesis.ts';
 import type { Violation } from './violation.ts';
 
-export interface ChaosOptions {
+interface ChaosOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly durationMs: number;

@@ -20,7 +20,7 @@ import { memorySimHost } from '../nodelet/drivers/sim/memory-sim-host.ts';
 const GIB = 1024 ** 3;
 const CAPACITY = { vcpus: 64, memoryBytes: 256 * GIB, diskBytes: 1024 * GIB };
 
-export interface SimFleetOptions {
+interface SimFleetOptions {
   readonly servers: readonly string[];
   /** The operator, who makes the Hosts. */
   readonly operator: ApiClient;

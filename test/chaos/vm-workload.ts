@@ -14,7 +14,7 @@ import type { SimFleet } from './sim-fleet.ts';
 import type { Rule, Violation } from './violation.ts';
 import { VmBindings } from './vm-bindings.ts';
 
-export interface VmWorkloadOptions {
+interface VmWorkloadOptions {
   readonly servers: readonly string[];
   readonly connectionTo: (server: string) => Connection;
   readonly fleet: SimFleet;

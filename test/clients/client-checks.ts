@@ -5,12 +5,12 @@ import { isObject } from '../../resources/meta/object.ts';
 import type { ClientWorld } from './client-world.ts';
 
 /** What a program said of one thing that it tried; `error` is absent when it went well. */
-export interface Check {
+interface Check {
   readonly name: string;
   readonly error?: string;
 }
 
-export interface ChecksRun {
+interface ChecksRun {
   readonly checks: readonly Check[];
   /** How the program ended, when not well. */
   readonly failure?: string;

@@ -4,9 +4,9 @@ import { type ChecksOptions, runChecks } from './client-checks.ts';
 import { ClientWorld } from './client-world.ts';
 
 /** How to run a program of checks. */
-export type ChecksProgram = Pick<ChecksOptions, 'program' | 'args' | 'env'>;
+type ChecksProgram = Pick<ChecksOptions, 'program' | 'args' | 'env'>;
 
-export interface ChecksSuite {
+interface ChecksSuite {
   readonly title: string;
   /** Makes the program ready to run; answers why it cannot be had here, when that is no fault of ours. */
   readonly prepare: () => Promise<ChecksProgram | { readonly why: string }>;

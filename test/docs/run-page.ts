@@ -12,7 +12,7 @@ const DEADLINE_MS = 300_000;
 /** Programs that not every machine has. Commands that name one which is not here are passed over, and that is said. */
 const EXTRAS = ['kubectl', 'etcd', 'etcdctl', 'openssl', 'jq', 'curl', 'qemu-img'] as const;
 
-export interface PageOptions {
+interface PageOptions {
   /** Besides PATH, HOME, COPPICE_HOME (`~/.coppice`) and COPPICE_PORT (0). */
   readonly env?: Readonly<Record<string, string>>;
   /** For the whole page; by default five minutes. */
@@ -20,7 +20,7 @@ export interface PageOptions {
 }
 
 /** What a command of the page came to. */
-export interface PageResult extends PageStep {
+interface PageResult extends PageStep {
   /** What it wrote, to both streams. */
   readonly output: string;
   /** Whether it was run. */

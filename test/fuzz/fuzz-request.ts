@@ -6,7 +6,7 @@ import type { Random } from './random.ts';
 import { PROTOBUF, SAMPLES, type Sample } from './samples.ts';
 
 /** How a request goes over the wire. `whole`: HTTP as it should be framed, answered on the same connection. The others get a connection of their own. */
-export type Manner = 'whole' | 'pieces' | 'pipelined' | 'upgrade' | 'half-closed' | 'dropped' | 'misframed';
+type Manner = 'whole' | 'pieces' | 'pipelined' | 'upgrade' | 'half-closed' | 'dropped' | 'misframed';
 
 export interface Asked {
   readonly method: string;

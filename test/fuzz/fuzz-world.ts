@@ -14,7 +14,7 @@ import { until } from '../harness/until.ts';
 import { DEFINITIONS } from './samples.ts';
 
 /** What must be as before once every request is over. */
-export interface Level {
+interface Level {
   readonly heapBytes: number;
   readonly sockets: number;
   readonly timers: number;

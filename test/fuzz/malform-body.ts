@@ -11,7 +11,7 @@ export interface Body {
 }
 
 /** An object of a sample, as it should be. */
-export function objectOf(random: Random, sample: Sample): JsonObject {
+function objectOf(random: Random, sample: Sample): JsonObject {
   const { apiVersion, kind, names } = sample;
   const metadata: JsonObject = {
     name: random.pick(names),

@@ -1,7 +1,7 @@
 import type { Random } from './random.ts';
 
 /** Text that readers of text stumble over. */
-export const ODD_TEXTS: readonly string[] = [
+const ODD_TEXTS: readonly string[] = [
   '',
   ' ',
   'a',
@@ -112,7 +112,7 @@ export function oddValue(random: Random, depth = 2): unknown {
 }
 
 /** Lists in lists, or objects in objects. */
-export function nested(depth: number, random: Random): unknown {
+function nested(depth: number, random: Random): unknown {
   const inList = random.oneIn(2);
   let value: unknown = random.pick<unknown>([1, 'a', null, {}]);
   for (let i = 0; i < depth; i++) value = inList ? [value] : { a: value };

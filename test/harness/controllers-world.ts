@@ -24,7 +24,7 @@ const COPPICE = join(import.meta.dirname, '..', '..', 'bin', 'coppice');
 const DEADLINE_MS = 60_000;
 
 /** A write of a process that was answered. */
-export interface Write {
+interface Write {
   readonly user: string;
   readonly method: string;
   readonly path: string;

@@ -5,7 +5,7 @@ import type { EtcdServer } from './etcd-server.ts';
 import { startTestServer, type TestServer } from './server.ts';
 
 /** Two servers on one etcd, in this process, each with a connection and a cache of its own. */
-export interface EtcdPair extends AsyncDisposable {
+interface EtcdPair extends AsyncDisposable {
   readonly stores: readonly [EtcdStore, EtcdStore];
   readonly tests: readonly [TestServer, TestServer];
   /** One and the other by turns. */

@@ -33,7 +33,7 @@ export function needEtcd(context: Mocha.Context): void {
   context.skip();
 }
 
-export interface EtcdServerOptions {
+interface EtcdServerOptions {
   /** Where its folder is made; in memory when absent, where there is room. */
   readonly parent?: string;
   /** Bytes the database may have before etcd takes no more writes. */

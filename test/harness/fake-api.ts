@@ -8,7 +8,7 @@ import { isObject, type JsonObject, type KubeObject } from '../../resources/meta
 import { CHANNEL_PROTOCOL } from '../../resources/streams/channel-frames.ts';
 import { type TestCertificate, testCertificate } from './test-authority.ts';
 
-export interface FakeResource extends ResourceRef {
+interface FakeResource extends ResourceRef {
   readonly singular: string;
   readonly shortNames: readonly string[];
   readonly categories?: readonly string[];
@@ -25,7 +25,7 @@ const plain = (plural: string, kind: string, namespaced: boolean, shortNames: st
   categories: group === 'coppice.dev' ? ['coppice'] : [],
 });
 
-export const FAKE_RESOURCES: readonly FakeResource[] = [
+const FAKE_RESOURCES: readonly FakeResource[] = [
   plain('namespaces', 'Namespace', false, ['ns']),
   plain('events', 'Event', true, ['ev']),
   plain('configmaps', 'ConfigMap', true, ['cm']),
@@ -39,7 +39,7 @@ export const FAKE_RESOURCES: readonly FakeResource[] = [
 ];
 
 /** One request the fake was sent. */
-export interface Recorded {
+interface Recorded {
   readonly method: string;
   readonly url: string;
   readonly headers: IncomingMessage['headers'];

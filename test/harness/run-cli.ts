@@ -11,7 +11,7 @@ export interface CliRun {
   readonly stderr: string;
 }
 
-export interface RunOptions {
+interface RunOptions {
   readonly stdin?: string | PassThrough;
   /** Whether the streams are a terminal. */
   readonly tty?: boolean;

@@ -2,7 +2,7 @@ import { kubectlPath } from './find-kubectl.ts';
 import { type KubectlSession, KubectlWorld } from './kubectl-world.ts';
 
 /** What one test does at its shell. */
-export type Commands = (session: KubectlSession) => Promise<void>;
+type Commands = (session: KubectlSession) => Promise<void>;
 
 /** So many tests at once: kubectl waits for the server most of the time. */
 const AT_ONCE = 4;

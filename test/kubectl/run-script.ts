@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { constants } from 'node:os';
 
 /** What a script came to. `code` undefined: the signal fired, and all it had started was killed. */
-export interface ScriptResult {
+interface ScriptResult {
   readonly code: number | undefined;
   readonly stdout: string;
   readonly stderr: string;

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { runScript } from './run-script.ts';
 
-export interface ReplayOptions {
+interface ReplayOptions {
   readonly scenarioFile: string;
   /** Where commands run. */
   readonly filesDir: string;
@@ -16,19 +16,19 @@ export interface ReplayOptions {
   readonly stepDeadline?: (step: Step) => AbortSignal;
 }
 
-export interface StepFailure {
+interface StepFailure {
   readonly command: string;
   readonly want: readonly string[];
   readonly got: readonly string[];
 }
 
-export interface ReplayResult {
+interface ReplayResult {
   readonly total: number;
   readonly matched: number;
   readonly failures: readonly StepFailure[];
 }
 
-export interface Step {
+interface Step {
   readonly command: string;
   readonly want: readonly string[];
 }

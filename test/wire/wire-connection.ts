@@ -3,7 +3,7 @@ import { Agent, request } from 'node:https';
 import { dumps } from './exact-json.ts';
 import type { WireRequest } from './wire-case.ts';
 
-export interface Endpoint {
+interface Endpoint {
   readonly port: number;
   readonly ca: string;
   readonly token: string;

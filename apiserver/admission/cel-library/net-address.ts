@@ -48,7 +48,7 @@ export class Cidr {
   }
 }
 
-export const bitsOf = (family: 4 | 6): number => (family === 4 ? 32 : 128);
+const bitsOf = (family: 4 | 6): number => (family === 4 ? 32 : 128);
 
 /** Undefined for a text that is no address, has a zone, or is an IPv4 address dressed as an IPv6 one. */
 export function parseIp(text: string): IpAddress | undefined {

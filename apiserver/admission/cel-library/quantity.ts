@@ -23,7 +23,7 @@ const BINARY: Readonly<Record<string, bigint>> = {
 const DECIMAL: Readonly<Record<string, number>> = { n: -9, u: -6, m: -3, '': 0, k: 3, M: 6, G: 9, T: 12, P: 15, E: 18 };
 
 /** A resource quantity (k8s.io/apimachinery/pkg/api/resource), exact to the billionth. */
-export class Quantity {
+class Quantity {
   readonly billionths: bigint;
 
   constructor(billionths: bigint) {
@@ -38,7 +38,7 @@ export class Quantity {
 }
 
 /** Undefined for a text that is no quantity. What is finer than a billionth is rounded away from zero. */
-export function parseQuantity(text: string): Quantity | undefined {
+function parseQuantity(text: string): Quantity | undefined {
   const match = text.length > MAX_LENGTH ? null : FORM.exec(text);
   if (match === null) return undefined;
   const [, sign, whole = '', fraction = '', binary, decimal, exponent] = match;

@@ -1,7 +1,7 @@
 import type { KeyValue } from './fill-store.ts';
 
 /** Where two states differ. */
-export interface Difference {
+interface Difference {
   readonly key: string;
   /** `extra`: only the second has it. */
   readonly how: 'missing' | 'extra' | 'changed';

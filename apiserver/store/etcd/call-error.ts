@@ -4,15 +4,7 @@
  * - `NotSent`: no server has seen it. - `Refused`: a server has, and did nothing. - `Unclear`: nobody can tell whether it was done.
  * - `AnswerTooBig`: done, but the answer is over what this client takes. - The others are etcd's own answers; nothing was done.
  */
-export type CallFailure =
-  | 'NotSent'
-  | 'Refused'
-  | 'Unclear'
-  | 'AnswerTooBig'
-  | 'Compacted'
-  | 'Future'
-  | 'NoSpace'
-  | 'TooLarge';
+type CallFailure = 'NotSent' | 'Refused' | 'Unclear' | 'AnswerTooBig' | 'Compacted' | 'Future' | 'NoSpace' | 'TooLarge';
 
 export class EtcdCallError extends Error {
   readonly failure: CallFailure;

@@ -26,11 +26,11 @@ export interface ConnectionOptions {
 }
 
 /** A call as the client of a service is asked for it. */
-export type KvCall<T> = (kv: KVClient, options: CallOptions) => Promise<T>;
+type KvCall<T> = (kv: KVClient, options: CallOptions) => Promise<T>;
 
 /** How long one try of a read may take, and a whole call with its retries. */
 const TRY_MS = 5_000;
-export const CALL_MS = 10_000;
+const CALL_MS = 10_000;
 const CALLS_AT_ONCE = 128;
 const FIRST_WAIT_MS = 20;
 const LONGEST_WAIT_MS = 500;

@@ -5,7 +5,7 @@ interface Users {
   readonly readers: Set<Promise<void>>;
 }
 
-export interface Place {
+interface Place {
   /** Resolves when every earlier transaction that this one must not overtake is answered. */
   readonly turn: Promise<unknown>;
   leave(): void;

@@ -39,7 +39,7 @@ export class Layout {
   }
 }
 
-export interface KeySpan {
+interface KeySpan {
   readonly key: Buffer;
   readonly range_end: Buffer;
 }

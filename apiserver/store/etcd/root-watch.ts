@@ -5,7 +5,7 @@ import { WatchHub } from '../watch-hub.ts';
 import { batchesAfter, type Source } from './batches.ts';
 import { confirmIdentity } from './identity.ts';
 
-export interface RootWatchOptions extends Source {
+interface RootWatchOptions extends Source {
   readonly uid: string;
   readonly clock: Clock;
   readonly log: Logger;

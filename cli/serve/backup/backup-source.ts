@@ -13,7 +13,7 @@ import { openSession, type Session } from '../../session.ts';
 import { refuseMarked } from '../store-marks.ts';
 import type { StoreOptions } from '../store-options.ts';
 
-export interface SourceOptions {
+interface SourceOptions {
   readonly store: StoreOptions;
   /** The file of the store of a home. */
   readonly path: string;

@@ -11,7 +11,7 @@ import type { ControllersProcessOptions } from './options.ts';
 const FILES = ['certificate-authority', 'client-certificate', 'client-key', 'tokenFile'];
 
 /** A credential and the files it was read from. */
-export interface Credential {
+interface Credential {
   readonly connection: Connection;
   readonly files: readonly string[];
 }

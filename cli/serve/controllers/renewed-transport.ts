@@ -9,7 +9,7 @@ export interface Way extends AsyncDisposable {
   readonly send: Transport;
 }
 
-export interface RenewedTransportOptions {
+interface RenewedTransportOptions {
   /** Reads the credential, and says which files it is from. */
   readonly read: () => Promise<{ readonly connection: Connection; readonly files: readonly string[] }>;
   readonly open: (connection: Connection) => Way;

@@ -1,5 +1,5 @@
 /** All a new server needs to be let in, as one word. */
-export interface JoinLine {
+interface JoinLine {
   /** What it shows. */
   readonly token: string;
   /** SHA-256 of the public keys of the authorities, one of which the server that it asks must be of; in hex. */

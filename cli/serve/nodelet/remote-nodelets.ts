@@ -12,7 +12,7 @@ import type { Home } from '../home.ts';
 import { RunningFleet } from '../running-fleet.ts';
 import type { KnownHost } from './identities.ts';
 
-export interface RemoteDeps {
+interface RemoteDeps {
   readonly home: Pick<Home, 'host'>;
   readonly servers: readonly string[];
   readonly clock: Clock;

@@ -2,11 +2,11 @@ import type { ElectionView } from './election-view.ts';
 import { type DutyRecord, MEMBER_DURATION_S, type MemberRecord } from './lease-records.ts';
 
 /** How long each in the order of precedence waits for the one before it. */
-export const STAGGER_MS = 300;
+const STAGGER_MS = 300;
 /** How long a holder of whom nothing is to be seen may still be at work: it cannot renew what is not there, and stops before this. */
 const GONE_MS = MEMBER_DURATION_S * 1000;
 
-export interface Standing {
+interface Standing {
   /** The own name, as a member in good standing. */
   readonly me: string;
   /** The duties this process can lead, in the order it begins them. */
@@ -26,7 +26,7 @@ export type Act =
   | { readonly do: 'free'; readonly lease: DutyRecord }
   | { readonly do: 'claim'; readonly duty: string; readonly lease: DutyRecord | undefined };
 
-export interface Decision {
+interface Decision {
   readonly acts: readonly Act[];
   /** When to decide again though nothing changes; undefined: only when something does. */
   readonly againAtMs: number | undefined;

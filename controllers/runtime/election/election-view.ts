@@ -3,7 +3,7 @@ import type { Change } from '../cache.ts';
 import { type DutyRecord, dutyOf, type MemberRecord, memberOf } from './lease-records.ts';
 
 /** What was seen, and when it last changed before our eyes, on our own monotonic clock: no two clocks are ever compared. */
-export type Seen<T> = T & { readonly seenAtMs: number };
+type Seen<T> = T & { readonly seenAtMs: number };
 
 /**
  * The Leases of the election as this process has seen them. What is seen is never newer than what is, so that whoever waits for a while after

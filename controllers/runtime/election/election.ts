@@ -29,7 +29,7 @@ const REMEMBER_MS = 60_000;
 /** Renewals of our own that a view may have missed before it is taken for stuck. */
 const MISSED_RENEWALS = 3;
 
-export interface ElectionOptions {
+interface ElectionOptions {
   /** Acts as `system:controller:election`. */
   readonly client: ApiClient;
   /** Those this process can lead, in the order it begins them. */
@@ -94,11 +94,6 @@ export class Election {
     const lease = this.#view.leases.get(duty);
     if (this.#left || me === undefined || lease?.holder !== me) return undefined;
     return { namespace: ELECTION_NAMESPACE, name: dutyLeaseName(duty), resourceVersion: lease.version };
-  }
-
-  /** Who leads a duty, as far as this process can see. */
-  leaderOf(duty: string): string | undefined {
-    return this.#view.leases.get(duty)?.holder || undefined;
   }
 
   start(): void {

@@ -9,13 +9,13 @@ import { LONE_MEMBER, MEMBER_DURATION_S, memberName, newMemberLease } from './le
 
 const RENEW_MS = 1_300;
 /** How long after a renewal was sent its member may lead: a quarter less than others wait after they saw it. */
-export const STANDING_MS = MEMBER_DURATION_S * 750;
+const STANDING_MS = MEMBER_DURATION_S * 750;
 /** Two servers can be tried before standing is lost. */
 export const ANSWER_MS = 800;
 const RETRY_MS = 100;
 const MAX_FORMER = 16;
 
-export interface MembershipOptions {
+interface MembershipOptions {
   /** In the namespace of the election. */
   readonly leases: ResourceClient<CoordinationLease>;
   readonly duties: readonly string[];

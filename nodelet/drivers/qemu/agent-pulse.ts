@@ -3,7 +3,7 @@ import { withDeadline } from '../../../resources/ambient/with-deadline.ts';
 import type { AgentConnection } from '../../agent/agent-connection.ts';
 import { orAborted } from '../or-aborted.ts';
 
-export interface AgentPulseOptions {
+interface AgentPulseOptions {
   readonly clock: Clock;
   /** Whether the guest is to be expected to answer: not while it is paused, or nobody knows. */
   expected(): boolean;

@@ -13,7 +13,7 @@ export interface HostProcesses {
   containing(text: string): Promise<readonly (HostProcess & { readonly pid: number })[]>;
 }
 
-export interface HostProcess {
+interface HostProcess {
   /** Together with the pid it names a process once and for all, within one boot. */
   readonly startTime: string;
   readonly argv: string;

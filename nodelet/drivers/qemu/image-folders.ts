@@ -5,7 +5,7 @@ import { type ImageManifest, parseImageManifest } from '../../images/image-manif
 import { DriverError, type GuestSpec, type ImageFacts } from '../driver.ts';
 
 /** An image a guest can be started from; its files with absolute paths. */
-export interface ImageFolder {
+interface ImageFolder {
   readonly manifest: ImageManifest;
   readonly kernel: string;
   readonly initrd: string;

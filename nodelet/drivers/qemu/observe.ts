@@ -4,7 +4,7 @@ import type { GuestState } from './guest-record.ts';
 import type { HostProcesses } from './host-processes.ts';
 
 /** What became of a guest's process. */
-export type ProcessFate =
+type ProcessFate =
   | { readonly kind: 'alive'; readonly pid: number; readonly startTime: string }
   | { readonly kind: 'gone' }
   /** The host has booted since: nothing that was written down then still runs. */

@@ -24,7 +24,7 @@ const CacheSchema = Type.Object({
 
 export type Accelerator = Static<typeof AcceleratorSchema>;
 
-export interface ProbeOptions {
+interface ProbeOptions {
   readonly option: AcceleratorOption;
   readonly qemu: QemuInstallation;
   /** Changes with each boot of the host: kernel and permissions may be others then. */

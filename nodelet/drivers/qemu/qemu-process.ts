@@ -11,7 +11,7 @@ import { QmpClient, type QmpEvent } from './qmp.ts';
 
 export type ConnectAgent = (socketPath: string, signal: AbortSignal) => Promise<AgentConnection>;
 
-export interface QemuProcessOptions {
+interface QemuProcessOptions {
   readonly pid: number;
   readonly files: GuestFiles;
   readonly clock: Clock;

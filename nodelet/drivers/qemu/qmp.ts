@@ -8,7 +8,7 @@ export interface QmpEvent {
   readonly data: Readonly<Record<string, unknown>>;
 }
 
-export interface QmpOptions {
+interface QmpOptions {
   readonly socketPath: string;
   readonly clock: Clock;
   /** Told every event, in order, from the greeting on. */
@@ -18,7 +18,7 @@ export interface QmpOptions {
 }
 
 /** QEMU refused a command. */
-export class QmpError extends Error {
+class QmpError extends Error {
   readonly className: string;
   constructor(command: string, className: string, description: string) {
     super(`${command}: ${description}`);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { compileRules } from '../../../apiserver/admission/cel.ts';
 import type { Schema } from '../../../resources/meta/schema.ts';
+import { compileRules } from './compile-rules.ts';
 
 const ANY: Schema = {
   type: 'object',

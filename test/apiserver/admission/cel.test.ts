@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import { compileRules } from '../../../apiserver/admission/cel.ts';
 import { KindCompileError } from '../../../apiserver/admission/kind-compile-error.ts';
 import { parseJson } from '../../../resources/meta/json.ts';
 import type { JsonObject } from '../../../resources/meta/object.ts';
 import type { Schema, ValidationRule } from '../../../resources/meta/schema.ts';
+import { compileRules } from './compile-rules.ts';
 
 const SPEC: Schema = {
   type: 'object',

@@ -1,6 +1,6 @@
 import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire';
 
-export type Write = (writer: BinaryWriter) => unknown;
+type Write = (writer: BinaryWriter) => unknown;
 
 /** The bytes of a message. */
 export function message(write: Write): Uint8Array {

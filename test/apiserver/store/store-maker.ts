@@ -23,7 +23,7 @@ export interface StoreMaker {
   open(options?: LogStoreOptions): Promise<OpenStore>;
 }
 
-export interface OpenStore extends AsyncDisposable {
+interface OpenStore extends AsyncDisposable {
   readonly store: Store;
   /** Closes the store and opens it again over the same data. There when the maker says so. */
   readonly reopen?: () => Promise<Store>;

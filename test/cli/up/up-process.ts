@@ -4,7 +4,7 @@ import { systemClock } from '../../../resources/ambient/system-clock.ts';
 
 const COPPICE = join(import.meta.dirname, '../../../bin/coppice');
 
-export interface Ended {
+interface Ended {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
 }

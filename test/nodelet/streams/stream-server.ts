@@ -10,7 +10,7 @@ import {
 } from '../../../resources/streams/control-messages.ts';
 
 /** What came out of a stream. */
-export interface Received {
+interface Received {
   readonly stdout: string;
   readonly stderr: string;
   readonly status: unknown;

@@ -72,7 +72,7 @@ export async function fill(place: StorePlace, keys: number): Promise<void> {
   }
 }
 
-export interface CommandEnd {
+interface CommandEnd {
   readonly code: number | null;
   readonly output: string;
 }

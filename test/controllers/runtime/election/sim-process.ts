@@ -9,7 +9,7 @@ import type { ManualClock } from '../../../../resources/ambient/manual-clock.ts'
 import type { CoordinationLease } from '../../../../resources/kinds/coordination-lease.ts';
 import type { LeaseServer } from './lease-server.ts';
 
-export interface SimProcessOptions {
+interface SimProcessOptions {
   readonly server: LeaseServer;
   /** The time that really passes. */
   readonly time: ManualClock;
