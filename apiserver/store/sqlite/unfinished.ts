@@ -1,5 +1,5 @@
-import { closeSync, fsyncSync, linkSync, openSync, rmSync, statSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { closeSync, fsyncSync, linkSync, openSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 import type { Ids } from '../../../resources/ambient/ids.ts';
 import { type StoreBirth, StoreError, type UnfinishedStore } from '../store.ts';
 import { SqliteStore } from './store.ts';
@@ -15,6 +15,7 @@ export async function openUnfinishedSqlite(
   if (sqliteFilesAt(path)) throw there(path);
   const draft = unfinishedPath(path);
   removeSqlite(draft);
+  removeBegun(draft);
   const store = await SqliteStore.open({ path: draft, ids, birth });
   return {
     store,
@@ -31,6 +32,13 @@ export async function openUnfinishedSqlite(
     },
     [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
   };
+}
+
+/** Removes what is left of stores that were killed before they had their name: each was made under one of its own. */
+function removeBegun(path: string): void {
+  const folder = dirname(path);
+  const begun = (name: string) => name.startsWith(`${basename(path)}.`) && /\.new(-wal|-shm|-journal)?$/.test(name);
+  for (const name of readdirSync(folder).filter(begun)) rmSync(join(folder, name), { force: true });
 }
 
 /** Where a store is while it is filled. */
