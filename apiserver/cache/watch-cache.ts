@@ -151,6 +151,8 @@ export class WatchCache {
 
   async #load(base: number, signal: AbortSignal): Promise<void> {
     this.#base = base;
+    // Those that were asked for before there was a base.
+    for (const cache of this.#resources.values()) cache.forget(base);
     const read = (after?: string) =>
       this.#store.range({ prefix: '', limit: 1000, revision: base, ...(after === undefined ? {} : { after }) }, signal);
     let page = await read();

@@ -68,8 +68,10 @@ describe('the watch cache', () => {
     );
     await store.compact(store.revision());
     const later = new WatchCache(store);
+    const askedBefore = later.resource('demo.example.com/others');
     await later.start(stop.signal);
     assert.equal(later.resource(RESOURCE).since(first), undefined);
+    assert.equal(askedBefore.since(first), undefined);
     assert.deepEqual(later.resource(RESOURCE).since(store.revision()), []);
     stop.abort();
   });
