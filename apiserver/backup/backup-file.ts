@@ -4,14 +4,18 @@ import { dirname } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip, createGzip } from 'node:zlib';
+import type { Ids } from '../../resources/ambient/ids.ts';
 import { BackupError, type BackupRecord } from './backup-format.ts';
 import { readBackup } from './read-backup.ts';
 
 interface WriteFileOptions {
   /** Replaces a file that is there. Without it that is an error of the system, EEXIST. */
   readonly force: boolean;
+  readonly ids: Ids;
   readonly signal: AbortSignal;
 }
+
+const DRAFT_NAME_BYTES = 4;
 
 /**
  * Writes the lines of a backup to a file that only its owner may read: compressed, on the disk when this resolves, and whole or not at all. Resolves
@@ -20,11 +24,12 @@ interface WriteFileOptions {
 export async function writeBackupFile(
   path: string,
   lines: AsyncIterable<Uint8Array>,
-  { force, signal }: WriteFileOptions,
+  { force, ids, signal }: WriteFileOptions,
 ): Promise<number> {
-  const draft = `${path}.unfinished`;
+  // A name of its own, and new: two that write the same backup at once do not mix theirs, and what somebody else put there beforehand is not written to.
+  const draft = `${path}.${ids.secret(DRAFT_NAME_BYTES)}.unfinished`;
   try {
-    const output = createWriteStream(draft, { mode: 0o600, flush: true });
+    const output = createWriteStream(draft, { flags: 'wx', mode: 0o600, flush: true });
     await pipeline(Readable.from(lines, { objectMode: false }), createGzip(), output, { signal });
     if (force) await rename(draft, path);
     else await link(draft, path);

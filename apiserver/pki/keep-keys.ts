@@ -100,7 +100,7 @@ type Fingerprints = KeyReport['keys'];
 /** All is read before anything is changed: a folder that is half written is not worked with at all. */
 async function workWith({ folder, pki, keys, renewTls }: KeepKeysDeps): Promise<Fingerprints> {
   const read = serverKeysIn(pki);
-  const fingerprints = fingerprintsIn(folder);
+  const fingerprints = folderKeys(folder);
   pki.refresh();
   keys.use(read);
   await renewTls();
@@ -108,7 +108,7 @@ async function workWith({ folder, pki, keys, renewTls }: KeepKeysDeps): Promise<
 }
 
 /** What the keys in a folder are known by, the one in use first. Throws `BadKeyFileError`. */
-function fingerprintsIn(folder: string): Fingerprints {
+export function folderKeys(folder: string): Fingerprints {
   return Object.fromEntries(
     ROTATABLE.map((what) => {
       const entries = readKeyFile(folder, what) ?? [];

@@ -1,9 +1,10 @@
 import { hostname } from 'node:os';
-import { serverIdentity } from '../../apiserver/auth/identity.ts';
+import { controllerIdentity, serverIdentity } from '../../apiserver/auth/identity.ts';
 import { type ListenOptions, listen } from '../../apiserver/listen.ts';
 import { changeAdminKubeconfig, tokenIn, writeAdminKubeconfig } from '../../apiserver/pki/admin-kubeconfig.ts';
 import { BadKeyFileError } from '../../apiserver/pki/bad-key-file-error.ts';
 import { keepControllersKubeconfig } from '../../apiserver/pki/controllers-kubeconfig.ts';
+import { ForeignKeysError, refuseForeignKeys } from '../../apiserver/pki/foreign-keys.ts';
 import { type KeyPair, shouldRenew } from '../../apiserver/pki/leaf-life.ts';
 import type { Pki } from '../../apiserver/pki/pki-files.ts';
 import { SEALING_KEY_FILE } from '../../apiserver/pki/sealing-keys.ts';
@@ -63,6 +64,9 @@ export async function startServer(deps: ServerDeps, held: AsyncDisposableStack):
     const server = held.use(
       await startApiServer({ ...identity, ...keySources(keys, log), store, clock, ids, random, log }),
     );
+    const transport = server.transportFor(controllerIdentity('key-report'));
+    const signal = deps.signal ?? new AbortController().signal;
+    await refuseForeignKeys({ folder: keys.folder, transport, serverName: name, clock, signal });
     const tls = () => servedTls(pki);
     const { app, upgrade } = server;
     const where = { host: deps.listen, port: deps.port };
@@ -155,6 +159,11 @@ function serverFailure(error: unknown, deps: ServerDeps): unknown {
   }
   if (error instanceof MissingKeyError) {
     const hint = `put back the ${SEALING_KEY_FILE} that belongs to this home into ${deps.pki ?? home.pki}`;
+    return new Failure(error.message, { hint, cause: error });
+  }
+  if (error instanceof ForeignKeysError) {
+    const hint =
+      'name the folder of that server with --pki, or fetch a copy into another --home with coppice apiserver join';
     return new Failure(error.message, { hint, cause: error });
   }
   if (error instanceof NameTakenError)

@@ -1,3 +1,5 @@
+import { isObject } from '../meta/object.ts';
+
 /** What a server says of the keys it works with: fingerprints, which tell nothing of the keys. Written on a coordination Lease that it renews. */
 export interface KeyReport {
   /** The fingerprints of the keys of each sort, the one in use first. */
@@ -23,4 +25,21 @@ export function keyReportName(serverName: string): string {
     .toLowerCase()
     .replace(/[^a-z0-9.-]/g, '-')
     .replace(/^[^a-z0-9]+|[^a-z0-9]+$/g, '')}`;
+}
+
+/** What a Lease's annotation says. Whoever may write Leases may write anything there: what is no report says nothing. */
+export function parseKeyReport(annotation: string | undefined): Partial<KeyReport> {
+  try {
+    const report: unknown = JSON.parse(annotation ?? '{}');
+    return isObject(report) && areKeys(report.keys) ? report : {};
+  } catch {
+    return {};
+  }
+}
+
+function areKeys(keys: unknown): boolean {
+  return (
+    isObject(keys) &&
+    Object.values(keys).every((ids) => Array.isArray(ids) && ids.every((id) => typeof id === 'string'))
+  );
 }

@@ -1,8 +1,9 @@
-import { existsSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { existsSync, lstatSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
 import { readBackupFile, writeBackupFile } from '../../../apiserver/backup/backup-file.ts';
 import { BackupError, type BackupFile, type BackupHeader } from '../../../apiserver/backup/backup-format.ts';
 import { StoreError } from '../../../apiserver/store/store.ts';
+import { systemIds } from '../../../resources/ambient/system-ids.ts';
 import { Failure } from '../../failure.ts';
 import { type Io, printLine } from '../../io.ts';
 import { type OpenSource, openSource } from './backup-source.ts';
@@ -25,8 +26,7 @@ const ATTEMPTS = 3;
 export async function runBackup(io: Io, options: BackupOptions): Promise<void> {
   const path = resolve(io.cwd, options.file);
   try {
-    if (existsSync(path) && !options.force)
-      throw new Failure(`${path} is there already`, { hint: 'choose another name, or replace it with --force' });
+    checkPlace(path, options.force);
     const files = options.withPki ? keysIn(options.pki) : [];
     const { home } = options;
     const places = { path: join(home, 'state.db'), homeKubeconfig: join(home, 'kubeconfig') };
@@ -40,6 +40,18 @@ export async function runBackup(io: Io, options: BackupOptions): Promise<void> {
     io.signal.throwIfAborted();
     throw explainFailure(error, options.store, path);
   }
+}
+
+/** A device, a pipe or a link would be replaced by the file, and not be written to. */
+function checkPlace(path: string, force: boolean): void {
+  const there = lstatSync(path, { throwIfNoEntry: false });
+  if (there === undefined) {
+    if (!existsSync(dirname(path))) throw new Failure(`there is no folder ${dirname(path)}`);
+    return;
+  }
+  if (!force)
+    throw new Failure(`${path} is there already`, { hint: 'choose another name, or replace it with --force' });
+  if (!there.isFile()) throw new Failure(`${path} is there already, and is no file`, { hint: 'choose another name' });
 }
 
 /** Reads a backup to its end and tells of it. Throws a `Failure` when it is not whole. */
@@ -84,7 +96,7 @@ async function write(io: Io, source: OpenSource, files: readonly BackupFile[], p
         header ??= JSON.parse(first.toString()) as BackupHeader;
         progress.say(`${sizeOf(bytes)} read, ${header.keys} keys in all`);
       });
-      const bytes = await writeBackupFile(path, lines, { force, signal: io.signal });
+      const bytes = await writeBackupFile(path, lines, { force, ids: systemIds, signal: io.signal });
       if (header === undefined) throw new TypeError('a backup without a header');
       return { header, bytes };
     } catch (error) {

@@ -12,6 +12,7 @@ import {
   KEY_REPORT_LABEL,
   KEY_REPORT_NAMESPACE,
   type KeyReport,
+  parseKeyReport,
 } from '../../../resources/streams/key-report.ts';
 import { Failure } from '../../failure.ts';
 import type { Io } from '../../io.ts';
@@ -86,7 +87,7 @@ function isLive({ spec = {} }: CoordinationLease, nowMs: number): boolean {
 }
 
 function reportIn({ metadata, spec }: CoordinationLease): ServerReport {
-  const report = JSON.parse(metadata.annotations?.[KEY_REPORT_ANNOTATION] ?? '{}') as Partial<KeyReport>;
+  const report = parseKeyReport(metadata.annotations?.[KEY_REPORT_ANNOTATION]);
   const { keys = {}, behind = null, hostsBehind = [], lastOldToken = null } = report;
   return { server: spec?.holderIdentity ?? metadata.name, keys, behind, hostsBehind, lastOldToken };
 }

@@ -8,6 +8,7 @@ import { readBackupFile, writeBackupFile } from '../../../apiserver/backup/backu
 import type { BackupFile, BackupHeader } from '../../../apiserver/backup/backup-format.ts';
 import { writeBackup } from '../../../apiserver/backup/write-backup.ts';
 import type { KeyValue } from '../../../apiserver/store/copy/fill-store.ts';
+import { systemIds } from '../../../resources/ambient/system-ids.ts';
 import { bytes } from '../store/store-maker.ts';
 
 const { signal } = new AbortController();
@@ -49,6 +50,7 @@ describe('the file of a backup', function () {
   const write = (files = FILES, keys = KEYS, header: object = {}) =>
     writeBackupFile(path, writeBackup({ ...headerOf(files, keys), ...header }, files, inPages(keys)), {
       force: true,
+      ids: systemIds,
       signal,
     });
 
@@ -112,8 +114,31 @@ describe('the file of a backup', function () {
   it('never takes the place of another one, unless told to', async () => {
     await writeFile(path, 'older');
     const lines = writeBackup(headerOf([], []), [], inPages([]));
-    await assert.rejects(writeBackupFile(path, lines, { force: false, signal }), { code: 'EEXIST' });
+    await assert.rejects(writeBackupFile(path, lines, { force: false, ids: systemIds, signal }), { code: 'EEXIST' });
     assert.equal(await readFile(path, 'utf8'), 'older');
+    assert.deepEqual(await readdir(folder), ['b.backup']);
+  });
+
+  it('is whole when two write it at once: one of the two', async () => {
+    const began = Promise.withResolvers<void>();
+    const go = Promise.withResolvers<void>();
+    const slow = async function* () {
+      yield* inPages(KEYS.slice(0, 150));
+      began.resolve();
+      await go.promise;
+      yield* inPages(KEYS.slice(150));
+    };
+    const first = writeBackupFile(path, writeBackup(headerOf(FILES, KEYS), FILES, slow()), {
+      force: true,
+      ids: systemIds,
+      signal,
+    });
+    await began.promise;
+    await write(FILES, KEYS.slice(0, 10));
+    assert.equal((await read()).keys.length, 10);
+    go.resolve();
+    await first;
+    assert.equal((await read()).keys.length, KEYS.length);
     assert.deepEqual(await readdir(folder), ['b.backup']);
   });
 
@@ -123,7 +148,7 @@ describe('the file of a backup', function () {
       throw new Error('the store broke');
     };
     const lines = writeBackup(headerOf(FILES, KEYS), FILES, broken());
-    await assert.rejects(writeBackupFile(path, lines, { force: false, signal }), /the store broke/);
+    await assert.rejects(writeBackupFile(path, lines, { force: false, ids: systemIds, signal }), /the store broke/);
     assert.deepEqual(await readdir(folder), []);
   });
 

@@ -106,6 +106,24 @@ describe('coppice apiserver', function () {
     assert.ok(!existsSync(join(homeOf('one'), 'up.pid')));
   });
 
+  it('does not start with keys of its own beside a server that has others', async () => {
+    const one = begin('one', 'apiserver', ['--name', 'one']);
+    await one.says(/^up in /m, START_MS);
+    const report = ['leases.coordination.k8s.io', '-n', 'coppice-system', '-l', 'coppice.dev/key-report'];
+    await until(
+      'it tells its keys',
+      async () => (await names('one', ...report)).length === 1 && (await names('one', ...report))[0] !== '',
+    );
+    const args = ['--etcd', etcd.endpoint, '--port', '0', '--name', 'two'];
+    const two = running.use(new UpProcess(homeOf('two'), args, {}, 'apiserver'));
+    assert.deepEqual(await two.ended, { code: 1, signal: null });
+    assert.match(
+      two.stderr,
+      /^error: API server one serves the same store with other keys than those in \S+two\/pki\nhint: .*--pki/m,
+    );
+    assert.deepEqual(await names('one', ...report), ['lease.coordination.k8s.io/keys-one']);
+  });
+
   it('says where etcd does not answer', async () => {
     await etcd.stop();
     const server = begin('one', 'apiserver');

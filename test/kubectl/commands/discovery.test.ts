@@ -115,7 +115,13 @@ describeCommands('kubectl, about the server', {
 
   'health: /readyz, /livez, /healthz, as text': async (k) => {
     await k.prints('for p in readyz livez healthz; do kubectl get --raw /$p; echo; done', 'ok', 'ok', 'ok');
-    await k.prints("kubectl get --raw '/readyz?verbose'", '[+]ping ok', '[+]store ok', 'readyz check passed');
+    await k.prints(
+      "kubectl get --raw '/readyz?verbose'",
+      '[+]ping ok',
+      '[+]store ok',
+      '[+]store-room ok',
+      'readyz check passed',
+    );
   },
 
   'raw paths: documents, lists, and what is not there': async (k) => {

@@ -102,6 +102,16 @@ describe('copies of stores', function () {
     });
   }
 
+  it('in sqlite remove what is left of one that was killed before it had a name', async () => {
+    const own = await mkdtemp(join(folder, 'killed-'));
+    const path = join(own, 'state.db');
+    for (const end of ['', '-wal', '-shm']) await writeFile(`${path}.unfinished.some-uid.new${end}`, 'half');
+    await writeFile(`${path}.some-uid.new`, 'another’s');
+    const unfinished = await openUnfinishedSqlite({ path, ids: systemIds }, { uid: 'u', revision: 3 });
+    await unfinished.finish();
+    assert.deepEqual((await readdir(own)).sort(), ['state.db', 'state.db.some-uid.new']);
+  });
+
   for (const kind of ['sqlite', 'etcd'] as const) {
     describe(`in ${kind}`, () => {
       beforeEach(function () {

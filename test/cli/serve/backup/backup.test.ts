@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
-import { mkdir, readdir, readFile, stat, truncate, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, readlink, stat, symlink, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { refuseMarked } from '../../../../cli/serve/store-marks.ts';
@@ -81,8 +81,19 @@ describe('coppice backup and restore', function () {
     const none = join(folder.path, 'none');
     assert.match(await refused('backup', 'x', '--home', none), /there are no keys in .*\nhint: .*--no-pki/);
     assert.match(await refused('backup', 'x', '--home', none, '--no-pki'), /there is no store at/);
-    assert.match(await refused('backup', 'nowhere/x', '--home', home), /there is no \S+nowhere\/x\.unfinished/);
+    assert.match(await refused('backup', 'nowhere/x', '--home', home), /there is no folder \S+nowhere$/m);
     assert.deepEqual((await readdir(folder.path)).sort(), ['fleet.backup', 'home']);
+  });
+
+  it('replace files only: no folder, no link and what it leads to', async () => {
+    const kept = join(folder.path, 'kept');
+    await writeFile(kept, 'mine');
+    await symlink(kept, file);
+    await mkdir(join(folder.path, 'sub'));
+    for (const name of [file, join(folder.path, 'sub')])
+      assert.match(await refused('backup', name, '--home', home, '--force'), /is there already, and is no file/);
+    assert.equal(await readFile(kept, 'utf8'), 'mine');
+    assert.equal(await readlink(file), kept);
   });
 
   it('restore into nothing that is in use, and change nothing of it', async () => {
