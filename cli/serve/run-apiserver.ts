@@ -2,11 +2,9 @@ import { systemClock } from '../../resources/ambient/system-clock.ts';
 import { systemIds } from '../../resources/ambient/system-ids.ts';
 import { type Io, printLine } from '../io.ts';
 import { quoted } from '../render/shell-word.ts';
-import { Steps } from '../up/steps.ts';
-import { type Home, openHome } from './home.ts';
-import { lockHome } from './lock-home.ts';
+import { beginServing } from './begin-serving.ts';
+import type { Home } from './home.ts';
 import { forgetLoneLeader } from './lone-leader.ts';
-import { openLog } from './open-log.ts';
 import type { ServerOptions } from './server-options.ts';
 import { startServer } from './start-server.ts';
 import { stateOf } from './state-of.ts';
@@ -22,12 +20,8 @@ export async function runApiserver(options: ServerOptions, io: Io, signal: Abort
 
 async function serve(options: ServerOptions, io: Io, signal: AbortSignal): Promise<void> {
   const clock = systemClock;
-  const beganMs = clock.monotonic();
-  const steps = new Steps(io, clock);
   await using held = new AsyncDisposableStack();
-  const home = openHome(options.home);
-  held.use(await lockHome(home));
-  const log = openLog(home, io, held);
+  const { home, steps, log, sayUp } = await beginServing(options, io, clock, held);
   const started = await steps.step(
     'API server',
     () => startServer({ ...options, home, clock, ids: systemIds, random: Math.random, log, signal }, held),
@@ -35,7 +29,7 @@ async function serve(options: ServerOptions, io: Io, signal: AbortSignal): Promi
   );
   await whileStoreLives(started.store.lost, signal, async (ends) => {
     await forgetLoneLeader(started.server);
-    steps.say(`up in ${((clock.monotonic() - beganMs) / 1000).toFixed(1)} s\n`);
+    sayUp();
     for (const line of nextCommands(home)) steps.say(line);
     await untilAborted(ends);
   });

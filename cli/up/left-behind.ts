@@ -1,6 +1,6 @@
 import type { ApiClient } from '../../apiserver/client/client.ts';
 import { Host } from '../../resources/kinds/host.ts';
-import type { Steps } from './steps.ts';
+import type { Steps } from '../serve/steps.ts';
 
 /**
  * Hosts of the store that this start does not run, as after a start with another driver or fewer simulated hosts; told, as their VMs cannot be

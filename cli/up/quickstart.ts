@@ -14,7 +14,7 @@ import { Failure } from '../failure.ts';
 import type { Io } from '../io.ts';
 import { packageRoot } from '../package-root.ts';
 import type { Home } from '../serve/home.ts';
-import type { Steps } from './steps.ts';
+import type { Steps } from '../serve/steps.ts';
 
 const NAMESPACES: ResourceRef = {
   group: '',

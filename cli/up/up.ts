@@ -3,29 +3,27 @@ import { OPERATOR } from '../../apiserver/auth/identity.ts';
 import { ApiClient } from '../../apiserver/client/client.ts';
 import { Controllers } from '../../controllers/run.ts';
 import { buildTinyLinux } from '../../nodelet/images/build-tiny-linux.ts';
-import type { Logger } from '../../resources/ambient/log.ts';
 import { systemClock } from '../../resources/ambient/system-clock.ts';
 import { systemIds } from '../../resources/ambient/system-ids.ts';
 import { Policy } from '../../resources/kinds/policy.ts';
 import { type Io, printLine } from '../io.ts';
 import { quoted } from '../render/shell-word.ts';
+import { type Begun, beginServing } from '../serve/begin-serving.ts';
 import { type Fleet, type FleetWish, LOCAL_GROUP, openFleet } from '../serve/drivers.ts';
-import { type Home, openHome } from '../serve/home.ts';
-import { lockHome } from '../serve/lock-home.ts';
+import type { Home } from '../serve/home.ts';
 import { forgetLoneLeader } from '../serve/lone-leader.ts';
 import { machineName } from '../serve/machine-name.ts';
 import { startNodelets } from '../serve/nodelets.ts';
-import { openLog } from '../serve/open-log.ts';
 import { ALONE } from '../serve/server-options.ts';
 import { type StartedServer, startServer } from '../serve/start-server.ts';
 import { stateOf } from '../serve/state-of.ts';
+import type { Steps } from '../serve/steps.ts';
 import { unlessInterrupted } from '../serve/unless-interrupted.ts';
 import { untilAborted } from '../serve/until-aborted.ts';
 import { whileStoreLives } from '../serve/while-store-lives.ts';
 import { tellLeftBehind } from './left-behind.ts';
 import type { RunUp, UpOptions } from './options.ts';
 import { applyQuickstart, awaitQuickstart, QUICKSTART_VM, type QuickstartDeps } from './quickstart.ts';
-import { Steps } from './steps.ts';
 
 const clock = systemClock;
 const ids = systemIds;
@@ -40,22 +38,16 @@ export const runUp: RunUp = async (options, io, signal) => {
 };
 
 /** What `up` has at hand once the server serves. */
-interface Served {
+interface Served extends Begun {
   readonly options: UpOptions;
   readonly io: Io;
-  readonly home: Home;
-  readonly steps: Steps;
-  readonly log: Logger;
   readonly started: StartedServer;
 }
 
 async function serve(options: UpOptions, io: Io, signal: AbortSignal): Promise<void> {
-  const beganMs = clock.monotonic();
-  const steps = new Steps(io, clock);
   await using held = new AsyncDisposableStack();
-  const home = openHome(options.home);
-  held.use(await lockHome(home));
-  const log = openLog(home, io, held);
+  const begun = await beginServing(options, io, clock, held);
+  const { home, steps, log } = begun;
   const started = await steps.step(
     'API server',
     () => startServer({ ...ALONE, ...options, home, clock, ids, random, log, signal }, held),
@@ -63,13 +55,13 @@ async function serve(options: UpOptions, io: Io, signal: AbortSignal): Promise<v
   );
   await whileStoreLives(started.store.lost, signal, async (ends) => {
     await using hosts = new AsyncDisposableStack();
-    await runHosts({ options, io, home, steps, log, started }, hosts, beganMs, ends);
+    await runHosts({ ...begun, options, io, started }, hosts, ends);
   });
 }
 
 /** Everything behind the server, until the signal aborts. */
-async function runHosts(served: Served, held: AsyncDisposableStack, beganMs: number, signal: AbortSignal) {
-  const { options, io, home, steps, log, started } = served;
+async function runHosts(served: Served, held: AsyncDisposableStack, signal: AbortSignal) {
+  const { options, io, home, steps, log, sayUp, started } = served;
   const { server, store, pki, url } = started;
   const client = new ApiClient(server.transportFor(OPERATOR));
   const transportFor = (user: string) => server.transportFor(controller(user));
@@ -89,7 +81,7 @@ async function runHosts(served: Served, held: AsyncDisposableStack, beganMs: num
   const build = fleet.kind === 'qemu' ? { buildImage: buildTinyLinux } : {};
   const quickstart: QuickstartDeps = { io, steps, home, client, clock, leftBehind, ...build };
   const ready = options.quickstart && (await startQuickstart(quickstart, signal));
-  steps.say(`up in ${((clock.monotonic() - beganMs) / 1000).toFixed(1)} s\n`);
+  sayUp();
   for (const line of nextCommands(home, ready)) steps.say(line);
   await Promise.race([untilAborted(signal), nodelets.failed]);
 }

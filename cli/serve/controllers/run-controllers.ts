@@ -15,7 +15,7 @@ import { NoAnswerError } from '../../../resources/ambient/with-deadline.ts';
 import { ApiError } from '../../../resources/meta/api-error.ts';
 import { Failure } from '../../failure.ts';
 import { type Io, printLine, warn } from '../../io.ts';
-import { Steps } from '../../up/steps.ts';
+import { Steps } from '../steps.ts';
 import { unlessInterrupted } from '../unless-interrupted.ts';
 import { untilAborted } from '../until-aborted.ts';
 import { readCredential } from './credential.ts';

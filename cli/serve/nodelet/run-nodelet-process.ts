@@ -3,11 +3,8 @@ import { systemClock } from '../../../resources/ambient/system-clock.ts';
 import { systemIds } from '../../../resources/ambient/system-ids.ts';
 import { Failure } from '../../failure.ts';
 import { type Io, printLine } from '../../io.ts';
-import { Steps } from '../../up/steps.ts';
+import { beginServing } from '../begin-serving.ts';
 import { type Fleet, openFleet } from '../drivers.ts';
-import { openHome } from '../home.ts';
-import { lockHome } from '../lock-home.ts';
-import { openLog } from '../open-log.ts';
 import { unlessInterrupted } from '../unless-interrupted.ts';
 import { untilAborted } from '../until-aborted.ts';
 import { type KnownHost, openIdentities } from './identities.ts';
@@ -25,12 +22,8 @@ export async function runNodeletProcess(options: NodeletProcessOptions, io: Io, 
 }
 
 async function serve(options: NodeletProcessOptions, io: Io, signal: AbortSignal): Promise<void> {
-  const beganMs = clock.monotonic();
-  const steps = new Steps(io, clock);
   await using held = new AsyncDisposableStack();
-  const home = openHome(options.home);
-  held.use(await lockHome(home));
-  const log = openLog(home, io, held);
+  const { home, steps, log, sayUp } = await beginServing(options, io, clock, held);
   const kept = settled(options, readKept(home.path));
   const choice = new ServerChoice(kept.servers, random);
   const known = await steps.step(
@@ -52,7 +45,7 @@ async function serve(options: NodeletProcessOptions, io: Io, signal: AbortSignal
   const running = held.use(
     startRemoteNodelets(fleet.hosts, known, { home, servers: kept.servers, clock, random, log }),
   );
-  steps.say(`up in ${((clock.monotonic() - beganMs) / 1000).toFixed(1)} s\n`);
+  sayUp();
   steps.say('Ctrl-C stops this process and leaves guests running.');
   await Promise.race([untilAborted(signal), running.failed]);
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { PassThrough } from 'node:stream';
 import type { Io } from '../../../cli/io.ts';
-import { Steps } from '../../../cli/up/steps.ts';
+import { Steps } from '../../../cli/serve/steps.ts';
 import { ManualClock } from '../../../resources/ambient/manual-clock.ts';
 
 function stage(isTTY: boolean) {
