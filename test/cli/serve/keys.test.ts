@@ -385,6 +385,20 @@ describe('changing keys of several servers', function () {
   });
 });
 
+describe('a folder of keys that cannot be', () => {
+  it('is told with its path, and how to name another', async function () {
+    this.timeout(60_000);
+    await using world = await KeysWorld.make();
+    const file = world.path('file');
+    writeFileSync(file, '');
+    const places = { [file]: `${file} is a file, not a folder` };
+    if (process.platform === 'linux')
+      Object.assign(places, { '/proc/coppice/keys': '/proc/coppice cannot be made there' });
+    for (const [pki, message] of Object.entries(places))
+      await assert.rejects(world.serve('one', { pki }), { message, hint: 'choose another folder with --pki' });
+  });
+});
+
 describe('joining', function () {
   this.timeout(180_000);
   let world: KeysWorld;
