@@ -89,7 +89,18 @@ function count(name, { stats, failures, pending }, code, said) {
 }
 
 /** Begun first, longest first, so that none of them is left running alone at the end. */
-const LONG = ['nodelet/drivers', 'clients', 'cli', 'apiserver', 'nodelet/images', 'docs', 'kubectl', 'chaos', 'fuzz', 'wire'];
+const LONG = [
+  'nodelet/drivers',
+  'clients',
+  'cli',
+  'apiserver',
+  'nodelet/images',
+  'docs',
+  'kubectl',
+  'chaos',
+  'fuzz',
+  'wire',
+];
 /** Folders whose folders are suites of their own. */
 const SPLIT = new Set(['nodelet']);
 

@@ -1,6 +1,7 @@
-import { accessSync, constants, mkdirSync, statSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { accessSync, constants } from 'node:fs';
+import { join } from 'node:path';
 import { Failure } from '../failure.ts';
+import { makeFolder } from './make-folder.ts';
 
 /** The file in a home that processes of controllers speak to its server by. */
 export const CONTROLLERS_KUBECONFIG = 'controllers.kubeconfig';
@@ -47,22 +48,6 @@ export function openHome(path: string): Home {
   };
 }
 
-/** A folder for its owner only, and the folders above it. Step by step: Node's own recursive mkdir never returns where a system like /proc says ENOENT. */
-function makeFolder(path: string): void {
-  if (isFolder(path)) return;
-  if (dirname(path) !== path) makeFolder(dirname(path));
-  try {
-    mkdirSync(path, { mode: 0o700 });
-  } catch (error) {
-    // Another start was quicker.
-    if (!isFolder(path)) throw error;
-  }
-}
-
-function isFolder(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
-}
-
 const ROOM = 'make room there, or choose another folder with --home';
 const OTHER = 'choose another folder with --home';
 
@@ -83,8 +68,8 @@ const SAID: Readonly<Record<string, (path: string) => readonly [message: string,
 
 const WHOLE_DISK = new Set(['ENOSPC', 'EDQUOT', 'EROFS']);
 
-/** An error of the file system below `home` as a `Failure`. Other errors are given back as they are. */
-export function startFailure(error: unknown, home: string): unknown {
+/** An error of the file system below `home`, which `flag` names, as a `Failure`. Other errors are given back as they are. */
+export function startFailure(error: unknown, home: string, flag = '--home'): unknown {
   const { code = '', path = home } = (error ?? {}) as NodeJS.ErrnoException;
   // What lies elsewhere (/proc, say) is no matter of the home.
   const related = path === home || path.startsWith(join(home, '/')) || home.startsWith(join(path, '/'));
@@ -92,5 +77,5 @@ export function startFailure(error: unknown, home: string): unknown {
   if (said === undefined) return error;
   // Of a whole disk the file that happened to be written says nothing.
   const [message, hint] = said(WHOLE_DISK.has(code) ? home : path);
-  return new Failure(message, { hint, cause: error });
+  return new Failure(message, { hint: hint.replace('--home', flag), cause: error });
 }

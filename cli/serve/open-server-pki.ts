@@ -1,4 +1,3 @@
-import { mkdirSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { tokenIn } from '../../apiserver/pki/admin-kubeconfig.ts';
@@ -7,6 +6,7 @@ import { openPki, type Pki } from '../../apiserver/pki/pki-files.ts';
 import type { Clock } from '../../resources/ambient/clock.ts';
 import type { Ids } from '../../resources/ambient/ids.ts';
 import type { Home } from './home.ts';
+import { makeFolder } from './make-folder.ts';
 import type { ServerOptions } from './server-options.ts';
 import { takeTurn } from './turn.ts';
 
@@ -30,7 +30,7 @@ export async function openServerPki(
 ): Promise<ServerPki> {
   const { home, pki: shared, listen, advertise, names } = options;
   const folder = shared ?? home.pki;
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  makeFolder(folder);
   using _turn = await takeTurn(join(folder, 'turn'), clock);
   const leafNames = new Set(['localhost', '127.0.0.1', '::1', hostname(), ...hostsOf(listen, advertise), ...names]);
   const pki = await openPki(folder, [...leafNames], clock, ids, home.pki);

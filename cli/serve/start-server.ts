@@ -184,5 +184,6 @@ function serverFailure(error: unknown, deps: ServerDeps): unknown {
     const hint = 'choose one above 1023 with --port';
     return new Failure(`no permission to listen on port ${port}`, { hint, cause: error });
   }
-  return startFailure(error, home.path);
+  const failure = startFailure(error, home.path);
+  return deps.pki === undefined ? failure : startFailure(failure, deps.pki, '--pki');
 }

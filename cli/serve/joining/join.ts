@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { CA_KEYS, readAuthorities } from '../../../apiserver/pki/authority-files.ts';
 import { BadKeyFileError } from '../../../apiserver/pki/bad-key-file-error.ts';
@@ -8,6 +8,7 @@ import { Failure, usage } from '../../failure.ts';
 import { coppiceHome, type Io, printLine } from '../../io.ts';
 import { quoted } from '../../render/shell-word.ts';
 import { startFailure } from '../home.ts';
+import { makeFolder } from '../make-folder.ts';
 import { askKeys, pinnedAuthority } from './ask-keys.ts';
 import { parseJoinLine } from './join-line.ts';
 
@@ -79,7 +80,7 @@ function takeOver(from: string, to: string): void {
 /** A folder beside the one to be, for its owner only; gone in the end unless it was put in place. */
 function draftFolder(home: string): Disposable & { readonly path: string } {
   try {
-    mkdirSync(home, { recursive: true, mode: 0o700 });
+    makeFolder(home);
     const path = mkdtempSync(join(home, 'pki-join-'));
     return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) };
   } catch (error) {

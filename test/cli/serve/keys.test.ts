@@ -258,3 +258,17 @@ describe('changing keys while a server runs', function () {
     await assert.rejects(world.serve('a'), /sealing\.key does not hold keys of 32 bytes in hex/);
   });
 });
+
+describe('a folder of keys that cannot be', () => {
+  it('is told with its path, and how to name another', async function () {
+    this.timeout(60_000);
+    await using world = await KeysWorld.make();
+    const file = world.path('file');
+    writeFileSync(file, '');
+    const places = { [file]: `${file} is a file, not a folder` };
+    if (process.platform === 'linux')
+      Object.assign(places, { '/proc/coppice/keys': '/proc/coppice cannot be made there' });
+    for (const [pki, message] of Object.entries(places))
+      await assert.rejects(world.serve('one', { pki }), { message, hint: 'choose another folder with --pki' });
+  });
+});
