@@ -4,6 +4,7 @@ import { type IDefaultPolicyContext, NoopPolicy } from 'cockatiel';
 import { ConnectionPool } from 'etcd3/lib/connection-pool.js';
 import type { IOptions } from 'etcd3/lib/options.js';
 import {
+  AuthClient,
   type ICallable,
   type IStatusResponse,
   type IWatchRequest,
@@ -15,6 +16,7 @@ import {
 import type { Clock } from '../../../resources/ambient/clock.ts';
 import { callError, EtcdCallError } from './call-error.ts';
 import { CallSlots } from './call-slots.ts';
+import { UnaryChannel } from './unary-channel.ts';
 
 export interface ConnectionOptions {
   /** `host:port` of one or more members of one cluster; with `https://` before it, or with `tls`, spoken to over TLS. */
@@ -50,11 +52,12 @@ const GRPC_OPTIONS = {
  * Calls to one member of the cluster at a time, and to the next when that one fails. At most 128 calls are under way, each with a deadline,
  * and a signal ends the call itself and not only the wait for it. Rejects with EtcdCallError, or with the signal's reason.
  *
- * Of etcd3 only the pool (channels, TLS, the token of a user) and the generated clients are used: its watcher crashes the process when it is
+ * Transactions, which are what a write waits for, go over channels of their own (`UnaryChannel`). Of etcd3 only the pool (channels, TLS, the token of a user) and the generated clients are used: its watcher crashes the process when it is
  * cancelled after a compaction, and its breakers turn one answer that is too big into an outage.
  */
 export class EtcdConnection {
-  readonly #members: readonly ConnectionPool[];
+  readonly #members: readonly Member[];
+  readonly #auth: ConnectionOptions['auth'];
   readonly #clock: Clock;
   readonly #slots = new CallSlots(CALLS_AT_ONCE);
   readonly #closing = new AbortController();
@@ -63,24 +66,36 @@ export class EtcdConnection {
   constructor({ endpoints, tls, auth, clock }: ConnectionOptions) {
     this.#clock = clock;
     if (endpoints.length === 0) throw new TypeError('an etcd store needs at least one endpoint');
-    this.#members = endpoints.map((hosts) => new ConnectionPool(poolOptions({ hosts, tls, auth, clock })));
+    this.#auth = auth;
+    this.#members = endpoints.map((hosts) => ({
+      pool: new ConnectionPool(poolOptions({ hosts, tls, auth, clock })),
+      channel: new UnaryChannel({ address: addressOf(hosts, tls !== undefined), ...(tls && { tls }), clock }),
+      token: undefined,
+    }));
   }
 
   /** Something that may be done twice: tried again until it is answered, for ten seconds. */
   read<T>(call: KvCall<T>, signal?: AbortSignal): Promise<T> {
-    return this.#again((pool, options) => call(new KVClient(pool), options), signal);
+    return this.#again(({ pool }, options) => call(new KVClient(pool), options), signal);
   }
 
   /** What a member says of itself, such as how large its database is. */
   status(signal?: AbortSignal): Promise<IStatusResponse> {
-    return this.#again((pool, options) => new MaintenanceClient(pool).status(options), signal);
+    return this.#again(({ pool }, options) => new MaintenanceClient(pool).status(options), signal);
   }
 
   /** Something that must not be done twice: tried again only while no server has seen it. */
   write<T>(call: KvCall<T>, deadlineMs: number): Promise<T> {
-    const unsent = ({ failure }: EtcdCallError) => failure === 'NotSent';
-    const how = { again: unsent, tryMs: CALL_MS, deadlineMs, signal: undefined };
-    return this.#call((pool, options) => call(new KVClient(pool), options), how);
+    return this.#call(({ pool }, options) => call(new KVClient(pool), options), onlyUnsent(deadlineMs));
+  }
+
+  /** The same for a message already encoded, prefix and all, to a path of gRPC. Answers the message of the other side. */
+  send(path: string, frame: Buffer, deadlineMs: number): Promise<Buffer> {
+    const call: Call<Buffer> = async (member, options, signal) => {
+      if (this.#auth === undefined) return member.channel.call(path, frame, {}, signal);
+      return this.#sendAs(this.#auth, member, (token) => member.channel.call(path, frame, { token }, signal), options);
+    };
+    return this.#call(call, onlyUnsent(deadlineMs));
   }
 
   /** On the clock that never goes back: ten seconds from now. */
@@ -92,7 +107,7 @@ export class EtcdConnection {
   async *watch(request: IWatchRequest, signal: AbortSignal): AsyncGenerator<IWatchResponse> {
     const member = this.#current;
     try {
-      const stream = await new WatchClient(withLeader(this.#pool(member))).watch();
+      const stream = await new WatchClient(withLeader(this.#member(member).pool)).watch();
       // What comes after the reader has left is nobody's concern.
       stream.on('error', () => {});
       const cancel = () => stream.cancel();
@@ -117,7 +132,29 @@ export class EtcdConnection {
   /** Ends all channels. Calls still under way reject with the reason. */
   close(reason: Error): void {
     this.#closing.abort(reason);
-    for (const member of this.#members) member.close();
+    for (const { pool, channel } of this.#members) {
+      pool.close();
+      channel.close();
+    }
+  }
+
+  /** etcd forgets tokens after a while, and does nothing for one that it does not know. */
+  async #sendAs<T>(
+    { username, password }: NonNullable<ConnectionOptions['auth']>,
+    member: Member,
+    send: (token: string) => Promise<T>,
+    options: CallOptions,
+  ): Promise<T> {
+    const ask = () => new AuthClient(member.pool).authenticate({ name: username, password }, options);
+    const known = member.token;
+    member.token ??= (await ask().catch(unasked)).token;
+    try {
+      return await send(member.token);
+    } catch (error) {
+      if (known === undefined || !callError(error).message.includes(UNKNOWN_TOKEN)) throw error;
+      member.token = (await ask().catch(unasked)).token;
+      return send(member.token);
+    }
   }
 
   #again<T>(call: Call<T>, signal: AbortSignal | undefined): Promise<T> {
@@ -137,7 +174,7 @@ export class EtcdConnection {
       for (let waitMs = FIRST_WAIT_MS; ; waitMs = Math.min(waitMs * 2, LONGEST_WAIT_MS)) {
         const member = this.#current;
         try {
-          return await this.#once(call, this.#pool(member), how, ending);
+          return await this.#once(call, this.#member(member), how, ending);
         } catch (error) {
           last = callError(error);
           if (last.failure === 'NotSent' || last.failure === 'Unclear') this.#leave(member);
@@ -170,15 +207,15 @@ export class EtcdConnection {
     return { ending: ended.signal, stop };
   }
 
-  #once<T>(call: Call<T>, pool: ConnectionPool, { deadlineMs, tryMs }: How, signal: AbortSignal): Promise<T> {
+  #once<T>(call: Call<T>, member: Member, { deadlineMs, tryMs }: How, signal: AbortSignal): Promise<T> {
     const leftMs = Math.max(1, Math.min(tryMs, deadlineMs - this.#clock.monotonic()));
-    return call(pool, { deadline: this.#clock.now() + leftMs, interceptors: [cancelledBy(signal)] });
+    return call(member, { deadline: this.#clock.now() + leftMs, interceptors: [cancelledBy(signal)] }, signal);
   }
 
-  #pool(member: number): ConnectionPool {
-    const pool = this.#members[member];
-    if (pool === undefined) throw new RangeError(`no member ${member}`);
-    return pool;
+  #member(index: number): Member {
+    const member = this.#members[index];
+    if (member === undefined) throw new RangeError(`no member ${index}`);
+    return member;
   }
 
   /** The next member, unless another call has gone on already. */
@@ -187,7 +224,14 @@ export class EtcdConnection {
   }
 }
 
-type Call<T> = (pool: ConnectionPool, options: CallOptions) => Promise<T>;
+interface Member {
+  readonly pool: ConnectionPool;
+  readonly channel: UnaryChannel;
+  /** Of our user, once etcd has given one out. */
+  token: string | undefined;
+}
+
+type Call<T> = (member: Member, options: CallOptions, signal: AbortSignal) => Promise<T>;
 
 interface How {
   readonly again: (error: EtcdCallError) => boolean;
@@ -195,6 +239,26 @@ interface How {
   readonly deadlineMs: number;
   readonly signal: AbortSignal | undefined;
 }
+
+const onlyUnsent = (deadlineMs: number): How => ({
+  again: ({ failure }) => failure === 'NotSent',
+  tryMs: CALL_MS,
+  deadlineMs,
+  signal: undefined,
+});
+
+const UNKNOWN_TOKEN = 'invalid auth token';
+
+/** A write whose user could not be named was not sent, however that failed. */
+function unasked(error: unknown): never {
+  const failed = callError(error);
+  throw failed.failure === 'Unclear' ? new EtcdCallError('NotSent', failed.message, { cause: error }) : failed;
+}
+
+const addressOf = (endpoint: string, secure: boolean): string =>
+  /^https?:\/\//.test(endpoint) && !(secure && endpoint.startsWith('http:'))
+    ? endpoint
+    : `${secure ? 'https' : 'http'}://${endpoint.replace('http://', '')}`;
 
 /** Passes failures on as ours: etcd3 closes a channel, with all that waits in it, on errors it knows as its own. gRPC connects again by itself. */
 class PassOn extends NoopPolicy {

@@ -29,7 +29,7 @@ import { RootWatch } from './root-watch.ts';
 import { type RunningRange, RunningRanges } from './running-ranges.ts';
 import { SharedQuestion } from './shared-question.ts';
 import { readError, writeError } from './store-error.ts';
-import { txnRequest, txnResult } from './txn.ts';
+import { decodeTxn, encodeTxn, TXN_PATH } from './txn.ts';
 
 export interface EtcdStoreOptions extends ConnectionOptions {
   /** What all keys begin with, without a slash at its end. Default `coppice`. */
@@ -256,9 +256,8 @@ export class EtcdStore implements Store {
     let result: TxnResult;
     try {
       await place.turn;
-      const sent = txnRequest(request, layout, revisions);
-      const answer = await connection.write((kv, options) => kv.txn(sent, options), deadlineMs);
-      result = txnResult(answer, request, revisions);
+      const answer = await connection.send(TXN_PATH, encodeTxn(request, layout, revisions), deadlineMs);
+      result = decodeTxn(answer, request, revisions);
     } catch (error) {
       throw writeError(error);
     } finally {
