@@ -1,4 +1,4 @@
-import { closeSync, fsyncSync, openSync, renameSync, writeFileSync } from 'node:fs';
+import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 
 /** Writes a file that only its owner may read, whole or not at all. When it returns, a power loss leaves what was written. */
@@ -6,12 +6,18 @@ export function writePrivate(path: string, content: string | Uint8Array): void {
   const draft = `${path}.${process.pid}.tmp`;
   const file = openSync(draft, 'w', 0o600);
   try {
-    writeFileSync(file, content);
-    fsyncSync(file);
-  } finally {
-    closeSync(file);
+    try {
+      writeFileSync(file, content);
+      fsyncSync(file);
+    } finally {
+      closeSync(file);
+    }
+    renameSync(draft, path);
+  } catch (error) {
+    // Half of a key is of no use to anybody who may find it.
+    rmSync(draft, { force: true });
+    throw error;
   }
-  renameSync(draft, path);
   syncFolder(dirname(path));
 }
 
