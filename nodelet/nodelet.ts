@@ -180,6 +180,7 @@ export class Nodelet {
     } finally {
       // Whether or not the report of it could be written just now.
       if (before !== undefined && before !== this.#store.trust?.trusted) this.#wakeWaiting();
+      this.#lookAnew(before);
     }
   }
 
@@ -187,6 +188,7 @@ export class Nodelet {
     const trusted = this.#store.trust?.trusted;
     const outcome = await reconcileGuest(id, this.#guestDeps, signal);
     if (this.#store.trust?.trusted !== trusted) this.#queue.add('host');
+    this.#lookAnew(trusted);
     if (outcome.requeueAfterMs !== undefined) this.#waiting.add(id);
     return outcome;
   }
@@ -258,6 +260,12 @@ export class Nodelet {
       log.info('revision of the store not kept', { why: String(error) });
     });
     if (this.#store.trust?.trusted !== before) this.#queue.add('host');
+    this.#lookAnew(before);
+  }
+
+  /** A store that was put back and went on past the version that is followed here tells of none of what it has again. */
+  #lookAnew(before: boolean | undefined): void {
+    if (before !== false && this.#store.trust?.trusted === false) this.#view.relist();
   }
 
   async #capacityOf(signal: AbortSignal): Promise<HostCapacity> {

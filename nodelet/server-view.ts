@@ -23,7 +23,7 @@ export class ServerView {
   readonly hosts: CacheView<Host>;
   readonly images: CacheView<Image>;
   readonly #options: ServerViewOptions;
-  readonly #followers: ((signal: AbortSignal) => Promise<void>)[] = [];
+  readonly #reflectors: Pick<Reflector<KubeObject>, 'run' | 'relist'>[] = [];
 
   constructor(options: ServerViewOptions) {
     this.#options = options;
@@ -34,7 +34,12 @@ export class ServerView {
 
   /** Keeps the caches up until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
-    await Promise.all(this.#followers.map((run) => run(signal)));
+    await Promise.all(this.#reflectors.map((reflector) => reflector.run(signal)));
+  }
+
+  /** Lists all of it anew: see `Reflector`. Images that others keep up are theirs to list. */
+  relist(): void {
+    for (const reflector of this.#reflectors) reflector.relist();
   }
 
   /** Resolves when each has shown a whole list. */
@@ -52,7 +57,7 @@ export class ServerView {
       random,
       ...(fieldSelector === undefined ? {} : { select: { fieldSelector } }),
     });
-    this.#followers.push((signal) => reflector.run(signal));
+    this.#reflectors.push(reflector);
     return cache;
   }
 }

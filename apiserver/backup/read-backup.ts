@@ -14,7 +14,11 @@ import {
 
 /** A value of the largest size in base64, or as text with an escape for every byte, and its key. */
 const MAX_LINE_BYTES = STORE_LIMITS.valueBytes * 6 + (64 << 10);
+/** Of a pki folder, which has a dozen. */
+const MOST_FILES = 1000;
 const PAGE = { keys: 128, bytes: 1_000_000 } as const;
+/** A store of it begins above, and has to have room to go on. */
+const MOST_REVISION = 2 ** 52;
 const PRINTABLE_ASCII = /^[\x20-\x7e]+$/;
 const FILE_PATH = /^(?!.*(^|\/)\.{1,2}(\/|$))[A-Za-z0-9._-]+(\/[A-Za-z0-9._-]+)*$/;
 
@@ -63,6 +67,7 @@ class LineReader {
   readonly #hash = createHash('sha256');
   #header: BackupHeader | undefined;
   #files = 0;
+  readonly #paths: string[] = [];
   #keys = 0;
   #lastKey = '';
   #page: KeyValue[] = [];
@@ -131,6 +136,10 @@ class LineReader {
     if (!whole || typeof schema !== 'number' || typeof takenAt !== 'string' || typeof product !== 'string')
       throw this.error('the header lacks something');
     const of = { uid: store.uid as string, revision: store.revision as number };
+    const isSane =
+      [of.uid, takenAt, product].every((text) => PRINTABLE_ASCII.test(text)) && of.revision < MOST_REVISION;
+    if (!isSane || !Number.isInteger(schema) || schema < 1 || !Number.isInteger(format) || format < 1)
+      throw this.error('the header holds what no server wrote');
     return { coppiceBackup: format, schema, store: of, takenAt, product, files, keys };
   }
 
@@ -138,6 +147,12 @@ class LineReader {
     if (typeof path !== 'string' || typeof mode !== 'number' || typeof data !== 'string')
       throw this.error('the line is neither a file nor a key');
     if (!FILE_PATH.test(path)) throw this.error(`the file name ${JSON.stringify(path)} leads out of its folder`);
+    const clashes = this.#paths.some(
+      (other) => other === path || `${other}/`.startsWith(`${path}/`) || path.startsWith(`${other}/`),
+    );
+    if (clashes) throw this.error(`the file name ${path} is there already`);
+    if (this.#paths.length === MOST_FILES) throw this.error('there are too many files');
+    this.#paths.push(path);
     this.#files += 1;
     return { path, mode: mode & 0o777, data: Buffer.from(data, 'base64') };
   }

@@ -1,4 +1,4 @@
-import { closeSync, fsyncSync, openSync, renameSync, writeFileSync } from 'node:fs';
+import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { syncPath } from '../store/sync-path.ts';
 
@@ -7,11 +7,17 @@ export function writePrivate(path: string, content: string | Uint8Array): void {
   const draft = `${path}.${process.pid}.tmp`;
   const file = openSync(draft, 'w', 0o600);
   try {
-    writeFileSync(file, content);
-    fsyncSync(file);
-  } finally {
-    closeSync(file);
+    try {
+      writeFileSync(file, content);
+      fsyncSync(file);
+    } finally {
+      closeSync(file);
+    }
+    renameSync(draft, path);
+  } catch (error) {
+    // Half of a key is of no use to anybody who may find it.
+    rmSync(draft, { force: true });
+    throw error;
   }
-  renameSync(draft, path);
   syncPath(dirname(path));
 }

@@ -54,6 +54,9 @@ export class Reflector<T extends KubeObject> {
   #state: ReflectorState = FIRST_STATE;
   #items: T[] = [];
   #lastError: ReflectorHealth['lastError'];
+  /** What it has may be of a history that is no more. */
+  #outdated = false;
+  #endWatch: (() => void) | undefined;
 
   constructor(options: ReflectorOptions<T>) {
     this.#options = options;
@@ -73,6 +76,12 @@ export class Reflector<T extends KubeObject> {
     };
   }
 
+  /** Lists anew, soon: the version that it follows means something else since the store was put back. */
+  relist(): void {
+    this.#outdated = true;
+    this.#endWatch?.();
+  }
+
   /** Runs until the signal aborts, then resolves. Call it once. */
   async run(signal: AbortSignal): Promise<void> {
     for (;;) {
@@ -90,6 +99,7 @@ export class Reflector<T extends KubeObject> {
     if (signal.aborted) return { what: 'stopped' };
     try {
       if (state.at === 'listing') return await this.#list(state, signal);
+      if (state.at === 'watching' && this.#outdated) return { what: 'expired' };
       if (state.at === 'watching') return await this.#watch(state, signal);
       const { clock, random, longestWaitMs } = this.#options;
       await clock.sleep(waitMs(state.next.failures, random(), longestWaitMs), signal);
@@ -97,12 +107,15 @@ export class Reflector<T extends KubeObject> {
     } catch (error) {
       if (signal.aborted) return { what: 'stopped' };
       this.#lastError = { message: String(error), atMs: this.#options.clock.now() };
-      return { what: isExpired(error) ? 'expired' : 'failed' };
+      return { what: isExpired(error) || (state.at === 'watching' && this.#outdated) ? 'expired' : 'failed' };
     }
   }
 
   async #list(state: Listing, signal: AbortSignal): Promise<Happening> {
-    if (state.continueToken === undefined) this.#items = [];
+    if (state.continueToken === undefined) {
+      this.#items = [];
+      this.#outdated = false;
+    }
     const { resource, select, cache } = this.#options;
     const page = await resource.list(
       {
@@ -128,6 +141,7 @@ export class Reflector<T extends KubeObject> {
     const cancel = clock.after(timeoutSeconds * 1000 + WATCH_OVERTIME_MS, () =>
       overdue.abort(new Error(`the watch did not end ${WATCH_OVERTIME_MS / 1000} s after its time`)),
     );
+    this.#endWatch = () => overdue.abort(new Error('the list is to be made anew'));
     const startedMs = clock.monotonic();
     let moved = false;
     try {
@@ -142,6 +156,7 @@ export class Reflector<T extends KubeObject> {
       }
     } finally {
       cancel();
+      this.#endWatch = undefined;
     }
     if (signal.aborted) return { what: 'stopped' };
     overdue.signal.throwIfAborted();

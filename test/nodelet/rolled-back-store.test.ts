@@ -44,6 +44,23 @@ describe('nodelet: a store that was put back', () => {
     });
   }
 
+  it('under a nodelet that runs has it look at all of it anew: what is back is told of, and what is gone is an orphan', async () => {
+    await world.running('a');
+    const before = world.vm('a');
+    assert.ok(before !== undefined);
+    world.api.delete('vms', 'demo/a');
+    await world.until('a is gone', () => world.vm('a') === undefined && !world.guests.has('uid-a'));
+    await world.running('b');
+    // No watch tells of this: it goes on in the other history.
+    world.api.objects.set('vms/demo/a', before);
+    world.api.objects.delete('vms/demo/b');
+    world.api.revision -= 10;
+    await world.until('it is noticed', () => distrust()?.status === 'True');
+    await world.untilPhase('a', 'Failed', 'GuestLost');
+    await world.until('b is an orphan', () => world.host()?.status?.orphans?.some(({ id }) => id === 'uid-b') ?? false);
+    assert.equal(world.guests.get('uid-b')?.power, 'Running');
+  });
+
   it('has nothing stopped or removed until an operator says so on the Host, and is noticed anew when it is put back again', async () => {
     await world.running('a');
     await world.running('b');

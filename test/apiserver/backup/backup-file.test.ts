@@ -237,6 +237,29 @@ describe('the file of a backup', function () {
     }
   });
 
+  it('is refused when its header holds what no server wrote', async () => {
+    for (const header of [
+      { store: { uid: 'u\u001b[2J', revision: 41 } },
+      { store: { uid: 'u', revision: Number.MAX_SAFE_INTEGER } },
+      { takenAt: 'then\n' },
+      { product: '' },
+      { schema: 0.5 },
+      { coppiceBackup: 0 },
+    ]) {
+      await write(FILES, KEYS, header);
+      assert.match(await refusal(), /^the header holds what no server wrote \(line 1, header/, JSON.stringify(header));
+    }
+  });
+
+  it('is refused when two files of it are at one place', async () => {
+    const [key] = FILES;
+    assert.ok(key !== undefined);
+    for (const path of [key.path, `${key.path}/below`]) {
+      await write([key, { ...key, path }]);
+      assert.match(await refusal(), /^the file name ca\.key(\/below)? is there already \(line 3, pki/);
+    }
+  });
+
   it('is refused when a newer version made it', async () => {
     await write(FILES, KEYS, { coppiceBackup: 2, product: '9.9.9' });
     assert.match(await refusal(), /newer version \(Coppice 9\.9\.9\) made it: format 2, and this one reads 1 \(line 1/);

@@ -124,6 +124,27 @@ describe('the reflector', () => {
     assert.equal(it.lists().length, 2);
   });
 
+  it('lists again when it is told to, whether it follows or waits, and goes on following', async () => {
+    await using it = await aSetup();
+    await it.add('a');
+    await it.synced();
+    it.cache.remove(`${NS}/a`);
+    it.reflector.relist();
+    await eventually(it.clock, 'it is there again', () => it.names().join() === 'a');
+    await it.add('b');
+    await eventually(it.clock, 'followed', () => it.names().join() === 'a,b');
+    assert.equal(it.lists().length, 2);
+
+    it.wire.answer = (request) => {
+      if (isWatch(request)) throw new Error('down');
+    };
+    it.wire.cut();
+    await eventually(it.clock, 'it waits', () => it.reflector.health.at === 'waiting');
+    it.cache.remove(`${NS}/b`);
+    it.reflector.relist();
+    await eventually(it.clock, 'it is there again', () => it.names().join() === 'a,b');
+  });
+
   it('takes up a broken stream where it left off: an event cut in half is neither lost nor taken twice', async () => {
     await using it = await aSetup();
     const a = await it.add('a');
