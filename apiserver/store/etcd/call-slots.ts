@@ -7,13 +7,17 @@ export class CallSlots {
     this.#free = count;
   }
 
+  /** Whether there was room; then `leave` must follow. */
+  tryEnter(): boolean {
+    if (this.#free === 0) return false;
+    this.#free -= 1;
+    return true;
+  }
+
   /** Resolves inside; `leave` must follow. Rejects with the signal's reason when that comes first. */
   async enter(signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
-    if (this.#free > 0) {
-      this.#free -= 1;
-      return;
-    }
+    if (this.tryEnter()) return;
     await new Promise<void>((resolve, reject) => {
       const admit = () => {
         signal.removeEventListener('abort', give);

@@ -14,6 +14,7 @@ import {
   WatchClient,
 } from 'etcd3/lib/rpc.js';
 import type { Clock } from '../../../resources/ambient/clock.ts';
+import { CallEnding } from './call-ending.ts';
 import { callError, EtcdCallError } from './call-error.ts';
 import { CallSlots } from './call-slots.ts';
 import { UnaryChannel } from './unary-channel.ts';
@@ -76,24 +77,25 @@ export class EtcdConnection {
 
   /** Something that may be done twice: tried again until it is answered, for ten seconds. */
   read<T>(call: KvCall<T>, signal?: AbortSignal): Promise<T> {
-    return this.#again(({ pool }, options) => call(new KVClient(pool), options), signal);
+    return this.#again(({ pool }, options) => call(new KVClient(pool), options()), signal);
   }
 
   /** What a member says of itself, such as how large its database is. */
   status(signal?: AbortSignal): Promise<IStatusResponse> {
-    return this.#again(({ pool }, options) => new MaintenanceClient(pool).status(options), signal);
+    return this.#again(({ pool }, options) => new MaintenanceClient(pool).status(options()), signal);
   }
 
   /** Something that must not be done twice: tried again only while no server has seen it. */
   write<T>(call: KvCall<T>, deadlineMs: number): Promise<T> {
-    return this.#call(({ pool }, options) => call(new KVClient(pool), options), onlyUnsent(deadlineMs));
+    return this.#call(({ pool }, options) => call(new KVClient(pool), options()), onlyUnsent(deadlineMs));
   }
 
   /** The same for a message already encoded, prefix and all, to a path of gRPC. Answers the message of the other side. */
   send(path: string, frame: Buffer, deadlineMs: number): Promise<Buffer> {
-    const call: Call<Buffer> = async (member, options, signal) => {
-      if (this.#auth === undefined) return member.channel.call(path, frame, {}, signal);
-      return this.#sendAs(this.#auth, member, (token) => member.channel.call(path, frame, { token }, signal), options);
+    const call: Call<Buffer> = (member, options) => {
+      if (this.#auth === undefined) return member.channel.call(path, frame, {}, deadlineMs);
+      const send = (token: string) => member.channel.call(path, frame, { token }, deadlineMs);
+      return this.#sendAs(this.#auth, member, send, options());
     };
     return this.#call(call, onlyUnsent(deadlineMs));
   }
@@ -165,11 +167,11 @@ export class EtcdConnection {
   async #call<T>(call: Call<T>, how: How): Promise<T> {
     const { again, deadlineMs, signal } = how;
     const given = signal === undefined ? [this.#closing.signal] : [signal, this.#closing.signal];
-    const { ending, stop } = this.#endingOf(given, deadlineMs);
+    using ending = new CallEnding(given, deadlineMs, this.#clock);
     let entered = false;
     let last: EtcdCallError | undefined;
     try {
-      await this.#slots.enter(ending);
+      if (!this.#slots.tryEnter()) await this.#slots.enter(ending.signal);
       entered = true;
       for (let waitMs = FIRST_WAIT_MS; ; waitMs = Math.min(waitMs * 2, LONGEST_WAIT_MS)) {
         const member = this.#current;
@@ -180,36 +182,20 @@ export class EtcdConnection {
           if (last.failure === 'NotSent' || last.failure === 'Unclear') this.#leave(member);
           if (ending.aborted || !again(last)) throw last;
         }
-        await this.#clock.sleep(waitMs, ending);
+        await this.#clock.sleep(waitMs, ending.signal);
       }
     } catch (error) {
       for (const end of given) end.throwIfAborted();
       throw last ?? callError(error);
     } finally {
-      stop();
       if (entered) this.#slots.leave();
     }
   }
 
-  /** Aborts with any of the signals given, and at the deadline. A composite signal would stay with `#closing` until it is collected, one a call. */
-  #endingOf(given: readonly AbortSignal[], deadlineMs: number): { readonly ending: AbortSignal; stop(): void } {
-    const ended = new AbortController();
-    const stopClock = this.#clock.after(Math.max(0, deadlineMs - this.#clock.monotonic()), () =>
-      ended.abort(overdue()),
-    );
-    const end = () => ended.abort(given.find(({ aborted }) => aborted)?.reason);
-    for (const signal of given) signal.addEventListener('abort', end);
-    if (given.some(({ aborted }) => aborted)) end();
-    const stop = () => {
-      stopClock();
-      for (const signal of given) signal.removeEventListener('abort', end);
-    };
-    return { ending: ended.signal, stop };
-  }
-
-  #once<T>(call: Call<T>, member: Member, { deadlineMs, tryMs }: How, signal: AbortSignal): Promise<T> {
+  #once<T>(call: Call<T>, member: Member, { deadlineMs, tryMs }: How, ending: CallEnding): Promise<T> {
     const leftMs = Math.max(1, Math.min(tryMs, deadlineMs - this.#clock.monotonic()));
-    return call(member, { deadline: this.#clock.now() + leftMs, interceptors: [cancelledBy(signal)] }, signal);
+    const deadline = this.#clock.now() + leftMs;
+    return call(member, () => ({ deadline, interceptors: [cancelledBy(ending.signal)] }));
   }
 
   #member(index: number): Member {
@@ -231,7 +217,7 @@ interface Member {
   token: string | undefined;
 }
 
-type Call<T> = (member: Member, options: CallOptions, signal: AbortSignal) => Promise<T>;
+type Call<T> = (member: Member, options: () => CallOptions) => Promise<T>;
 
 interface How {
   readonly again: (error: EtcdCallError) => boolean;
@@ -334,8 +320,4 @@ function cancelledBy(signal: AbortSignal): Interceptor {
     });
     return call;
   };
-}
-
-function overdue(): EtcdCallError {
-  return new EtcdCallError('NotSent', 'etcd did not take the call within ten seconds');
 }

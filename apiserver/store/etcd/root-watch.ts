@@ -19,8 +19,12 @@ const SHARED_PATIENCE_MS = 20;
 const FIRST_WAIT_MS = 50;
 const LONGEST_WAIT_MS = 2_000;
 
+/** How long anybody waits for a revision that etcd has told. */
+const REACH_MS = 10_000;
+
 interface Waiter {
   readonly revision: number;
+  readonly sinceMs: number;
   readonly resolve: () => void;
   readonly reject: (error: StoreError) => void;
 }
@@ -41,6 +45,7 @@ export class RootWatch {
   #ended: StoreError | undefined;
   #patienceMs = PATIENCE_MS;
   #syncing: Promise<void> | undefined;
+  #looking = false;
 
   constructor(options: RootWatchOptions, revision: number) {
     this.#options = options;
@@ -91,27 +96,49 @@ export class RootWatch {
     for (const waiter of [...this.#waiting]) waiter.reject(error);
   }
 
-  /** Resolves once everything up to a revision of this etcd was published. */
-  async reached(revision: number, signal: AbortSignal): Promise<void> {
+  /** Resolves once everything up to a revision of this etcd was published. StoreError `Unavailable` when that takes ten seconds. */
+  async reached(revision: number, signal?: AbortSignal): Promise<void> {
     if (this.revision >= revision) return;
-    signal.throwIfAborted();
+    signal?.throwIfAborted();
     if (this.#ended !== undefined) throw this.#ended;
-    using _ = this.keepMoving();
     await new Promise<void>((resolve, reject) => {
       const finish = (then: () => void) => {
         this.#waiting.delete(waiter);
-        signal.removeEventListener('abort', onAbort);
+        signal?.removeEventListener('abort', onAbort);
         then();
       };
       const waiter: Waiter = {
         revision,
+        sinceMs: this.#options.clock.monotonic(),
         resolve: () => finish(resolve),
         reject: (error) => finish(() => reject(error)),
       };
-      const onAbort = () => finish(() => reject(signal.reason));
-      signal.addEventListener('abort', onAbort, { once: true });
+      const onAbort = () => finish(() => reject(signal?.reason));
+      signal?.addEventListener('abort', onAbort, { once: true });
       this.#waiting.add(waiter);
+      this.#lookLater();
     });
+  }
+
+  /** One look at all who wait costs less than timers for each. */
+  #lookLater(): void {
+    if (this.#looking) return;
+    this.#looking = true;
+    this.#options.clock.after(this.#patienceMs / 2, () => {
+      this.#looking = false;
+      this.#look();
+      if (this.#waiting.size > 0) this.#lookLater();
+    });
+  }
+
+  #look(): void {
+    const now = this.#options.clock.monotonic();
+    let isStuck = false;
+    for (const waiter of [...this.#waiting]) {
+      if (now - waiter.sinceMs >= REACH_MS) waiter.reject(overdue(waiter.revision));
+      else isStuck ||= now - waiter.sinceMs >= this.#patienceMs;
+    }
+    if (isStuck) this.#sync();
   }
 
   /** Until disposed, sees to it that something comes down every watch under the root once in a while. */
@@ -154,6 +181,7 @@ export class RootWatch {
   }
 
   #wake(): void {
+    if (this.#waiting.size === 0) return;
     for (const waiter of [...this.#waiting]) if (waiter.revision <= this.revision) waiter.resolve();
   }
 
@@ -170,6 +198,10 @@ export class RootWatch {
         this.#syncing = undefined;
       });
   }
+}
+
+function overdue(revision: number): StoreError {
+  return new StoreError('Unavailable', `the watch of etcd did not come to revision ${revision} in ten seconds`);
 }
 
 function messageOf(error: unknown): string {

@@ -148,7 +148,7 @@ export class EtcdStore implements Store {
     try {
       return await this.#ranges.during(running, async () => {
         const result = await this.#reading(readRange(this.#source, query, at, signal));
-        await this.#reached(result.revision, signal);
+        await this.#root.reached(result.revision, signal);
         return result;
       });
     } catch (error) {
@@ -269,27 +269,10 @@ export class EtcdStore implements Store {
 
   async #published(revision: number): Promise<void> {
     try {
-      await this.#reached(revision);
+      await this.#root.reached(revision);
     } catch (error) {
       const message = `etcd has written revision ${revision}, and it was not seen on the watch`;
       throw new StoreError('UnknownOutcome', message, { cause: error });
-    }
-  }
-
-  /** Waits, ten seconds at most, until the watch has published a revision that etcd has told. */
-  async #reached(revision: number, signal?: AbortSignal): Promise<void> {
-    if (this.revision() >= revision) return;
-    const { connection } = this.#source;
-    const overdue = new AbortController();
-    const late = new StoreError('Unavailable', `the watch of etcd did not come to revision ${revision} in ten seconds`);
-    const stop = this.#clock.after(connection.deadline() - this.#clock.monotonic(), () => overdue.abort(late));
-    try {
-      await this.#root.reached(
-        revision,
-        signal === undefined ? overdue.signal : AbortSignal.any([signal, overdue.signal]),
-      );
-    } finally {
-      stop();
     }
   }
 
@@ -298,7 +281,7 @@ export class EtcdStore implements Store {
     const query = { key: layout.meta, count_only: true };
     const { header } = await this.#reading(connection.read((kv, options) => kv.range(query, options)));
     const revision = revisions.ours(header.revision);
-    await this.#reached(revision);
+    await this.#root.reached(revision);
     return revision;
   }
 

@@ -16,6 +16,8 @@ export interface ChannelOptions {
 }
 
 const CONNECT_MS = 2_000;
+/** How often the deadlines of all calls are looked at: one timer costs less than one a call. */
+const LOOK_MS = 250;
 /** How long a member may say nothing while calls are under way before it is asked for a sign of life, and how long it has to give one. */
 const QUIET_MS = 10_000;
 const PONG_MS = 5_000;
@@ -31,7 +33,8 @@ export class UnaryChannel {
   readonly #options: ChannelOptions;
   #session: ClientHttp2Session | undefined;
   #connecting: Promise<ClientHttp2Session> | undefined;
-  #underWay = 0;
+  readonly #underWay = new Set<UnderWay>();
+  #looking = false;
   #listening = false;
   #closed = false;
 
@@ -39,15 +42,23 @@ export class UnaryChannel {
     this.#options = options;
   }
 
-  /** Sends a message, prefix and all, and answers the other side's without it. When the signal aborts, the call itself ends. */
-  async call(path: string, frame: Buffer, metadata: Record<string, string>, signal: AbortSignal): Promise<Buffer> {
-    const session = this.#usable() ?? (await whileWanted(this.#connect(), signal));
-    this.#underWay += 1;
+  /** Sends a message, prefix and all, and answers the other side's without it. At the deadline, of the monotonic clock, the call itself ends. */
+  async call(path: string, frame: Buffer, metadata: Record<string, string>, deadlineMs: number): Promise<Buffer> {
+    const session = this.#usable() ?? (await this.#connect());
+    let stream: ClientHttp2Stream;
+    try {
+      stream = session.request({ ...HEADERS, ':path': path, ...metadata });
+    } catch (error) {
+      throw unsent(error);
+    }
+    const underWay = { stream, deadlineMs };
+    this.#underWay.add(underWay);
+    this.#look();
     this.#listen(session);
     try {
-      return await exchange(session, { ...HEADERS, ':path': path, ...metadata }, frame, signal);
+      return await exchange(stream, frame);
     } finally {
-      this.#underWay -= 1;
+      this.#underWay.delete(underWay);
     }
   }
 
@@ -92,6 +103,18 @@ export class UnaryChannel {
     });
   }
 
+  #look(): void {
+    if (this.#looking) return;
+    this.#looking = true;
+    const { clock } = this.#options;
+    clock.after(LOOK_MS, () => {
+      this.#looking = false;
+      const now = clock.monotonic();
+      for (const { stream, deadlineMs } of this.#underWay) if (now >= deadlineMs) cancel(stream);
+      if (this.#underWay.size > 0) this.#look();
+    });
+  }
+
   /** Pings while calls are under way: etcd takes pings of idle sessions for an attack. */
   #listen(session: ClientHttp2Session): void {
     if (this.#listening) return;
@@ -99,7 +122,7 @@ export class UnaryChannel {
     const { clock } = this.#options;
     clock.after(QUIET_MS, () => {
       this.#listening = false;
-      if (this.#underWay === 0 || session.destroyed) return;
+      if (this.#underWay.size === 0 || session.destroyed) return;
       const stop = clock.after(PONG_MS, () => session.destroy(new Error('no sign of life')));
       session.once('close', stop);
       session.ping(() => {
@@ -118,39 +141,32 @@ const HEADERS = {
   'user-agent': 'coppice',
 } as const;
 
-function exchange(
-  session: ClientHttp2Session,
-  headers: Record<string, string>,
-  frame: Buffer,
-  signal: AbortSignal,
-): Promise<Buffer> {
+interface UnderWay {
+  readonly stream: ClientHttp2Stream;
+  readonly deadlineMs: number;
+}
+
+const cancel = (stream: ClientHttp2Stream) => stream.close(constants.NGHTTP2_CANCEL);
+
+function exchange(stream: ClientHttp2Stream, frame: Buffer): Promise<Buffer> {
   return new Promise((resolve, reject) => {
-    let stream: ClientHttp2Stream;
-    try {
-      stream = session.request(headers);
-    } catch (error) {
-      return reject(unsent(error));
-    }
     const pieces: Buffer[] = [];
     let bytes = 0;
     let said: IncomingHttpHeaders | undefined;
     let why: unknown;
-    const cancel = () => stream.close(constants.NGHTTP2_CANCEL);
     const hear = (heard: IncomingHttpHeaders) => {
       if (heard['grpc-status'] !== undefined) said = heard;
     };
     const over = () => {
-      signal.removeEventListener('abort', cancel);
       if (said === undefined) reject(unanswered(stream, why));
       else if (said['grpc-status'] !== '0') reject(callError(new Error(reasonIn(said))));
       else settle(Buffer.concat(pieces), resolve, reject);
     };
-    signal.addEventListener('abort', cancel, { once: true });
     stream.once('response', hear).once('trailers', hear).once('close', over);
     stream.on('data', (piece: Buffer) => {
       bytes += piece.length;
       if (bytes <= MAX_ANSWER_BYTES) pieces.push(piece);
-      else cancel();
+      else cancel(stream);
     });
     stream.on('end', () => {
       if (said === undefined) return;
@@ -161,7 +177,6 @@ function exchange(
       why = error;
     });
     stream.end(frame);
-    if (signal.aborted) cancel();
   });
 }
 
@@ -192,13 +207,3 @@ function unsent(why: unknown): EtcdCallError {
 }
 
 const messageOf = (why: unknown): string => (why instanceof Error ? why.message : String(why ?? 'it was closed'));
-
-/** What is shared by several goes on when one of them gives up. */
-function whileWanted<T>(shared: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const give = () => reject(unsent(signal.reason));
-    signal.addEventListener('abort', give, { once: true });
-    if (signal.aborted) give();
-    shared.then(resolve, reject).finally(() => signal.removeEventListener('abort', give));
-  });
-}
