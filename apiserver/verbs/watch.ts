@@ -41,6 +41,7 @@ export async function watch(context: VerbContext): Promise<ServerResponse> {
   const timeoutMs = timeoutOf(query, parts.random);
   const version = resourceVersionOption(query.get('resourceVersion'));
   await reach(parts, version, request);
+  if (parts.ending.aborted) throw stopping();
   const encoder = new EventEncoder(served.kind, context.representation, includeObjectOption(query), () =>
     parts.clock.now(),
   );
@@ -52,6 +53,11 @@ export async function watch(context: VerbContext): Promise<ServerResponse> {
     body: watcher.body(),
     live: true,
   };
+}
+
+/** A watch that is cut off as soon as it begins makes clients list anew; told to come again, they go on from where they were, here or at another server. */
+function stopping(): ApiError {
+  return new ApiError('ServiceUnavailable', 'the server begins no watches any more', { details: { retryAfterSeconds: 1 } });
 }
 
 interface Initial {

@@ -48,6 +48,14 @@ describe('watch', () => {
     assert.equal(events[2]?.object.spec?.color, 'red');
   });
 
+  it('is told to come again by a server that stops, and not begun to be cut off at once', async () => {
+    const { metadata } = await server.ok('GET', WIDGETS);
+    await server.test.server.endStreams();
+    const refused = await send(server.app, 'GET', `${WIDGETS}?watch=1&resourceVersion=${metadata.resourceVersion}`);
+    assert.deepEqual([refused.status, refused.body.details?.retryAfterSeconds], [503, 1]);
+    assert.equal((await send(server.app, 'GET', WIDGETS)).status, 200);
+  });
+
   it('from a list’s version misses nothing and repeats nothing', async () => {
     await server.make('a');
     const { metadata } = await server.ok('GET', WIDGETS);
