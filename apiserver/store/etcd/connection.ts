@@ -1,23 +1,20 @@
-import { Readable } from 'node:stream';
-import { type CallOptions, InterceptingCall, type Interceptor, type Metadata } from '@grpc/grpc-js';
+import {
+  type CallOptions,
+  type ClientDuplexStream,
+  InterceptingCall,
+  type Interceptor,
+  type Metadata,
+} from '@grpc/grpc-js';
 import { type IDefaultPolicyContext, NoopPolicy } from 'cockatiel';
 import { ConnectionPool } from 'etcd3/lib/connection-pool.js';
 import type { IOptions } from 'etcd3/lib/options.js';
-import {
-  AuthClient,
-  type ICallable,
-  type IStatusResponse,
-  type IWatchRequest,
-  type IWatchResponse,
-  KVClient,
-  MaintenanceClient,
-  WatchClient,
-} from 'etcd3/lib/rpc.js';
+import { AuthClient, type IStatusResponse, KVClient, MaintenanceClient } from 'etcd3/lib/rpc.js';
 import type { Clock } from '../../../resources/ambient/clock.ts';
 import { CallEnding } from './call-ending.ts';
 import { callError, EtcdCallError } from './call-error.ts';
 import { CallSlots } from './call-slots.ts';
 import { UnaryChannel } from './unary-channel.ts';
+import { decodeWatch, encodeWatch, WATCH_PATH, type WatchAnswer, type WatchedSpan } from './watch-messages.ts';
 
 export interface ConnectionOptions {
   /** `host:port` of one or more members of one cluster; with `https://` before it, or with `tls`, spoken to over TLS. */
@@ -106,19 +103,16 @@ export class EtcdConnection {
   }
 
   /** One watch on a stream of its own, with the pace of its reader. A member without a leader ends it, so that another is asked. */
-  async *watch(request: IWatchRequest, signal: AbortSignal): AsyncGenerator<IWatchResponse> {
+  async *watch(span: WatchedSpan, signal: AbortSignal): AsyncGenerator<WatchAnswer> {
     const member = this.#current;
     try {
-      const stream = await new WatchClient(withLeader(this.#member(member).pool)).watch();
-      // What comes after the reader has left is nobody's concern.
-      stream.on('error', () => {});
+      const stream = await openWatch(this.#member(member).pool);
       const cancel = () => stream.cancel();
       signal.addEventListener('abort', cancel, { once: true });
       try {
         if (signal.aborted) return;
-        stream.write(request);
-        if (!(stream instanceof Readable)) throw new TypeError('a watch of etcd is not a stream');
-        yield* stream as AsyncIterable<IWatchResponse>;
+        stream.write(span);
+        yield* stream as AsyncIterable<WatchAnswer>;
       } finally {
         signal.removeEventListener('abort', cancel);
         stream.cancel();
@@ -285,15 +279,14 @@ function credentialsOf({ ca, cert, key }: NonNullable<ConnectionOptions['tls']>)
   };
 }
 
-/** The pool, asking for a member that has a leader, and keeping its channels when a stream fails. */
-function withLeader(pool: ConnectionPool): ICallable<unknown> {
-  return {
-    callOptionsFactory: undefined,
-    exec: (service, method, params, options) => pool.exec(service, method, params, options),
-    withConnection: (service, fn) =>
-      pool.withConnection(service, (args) => fn({ ...args, metadata: leaderRequired(args.metadata) })),
-    markFailed: () => {},
-  };
+/** A stream of a member that has a leader. */
+function openWatch(pool: ConnectionPool): Promise<ClientDuplexStream<WatchedSpan, WatchAnswer>> {
+  return pool.withConnection('Watch', ({ client, metadata }) => {
+    const stream = client.makeBidiStreamRequest(WATCH_PATH, encodeWatch, decodeWatch, leaderRequired(metadata));
+    // Who reads it hears of it too; what comes after the reader has left is nobody's concern.
+    stream.on('error', () => {});
+    return stream;
+  });
 }
 
 function leaderRequired(metadata: Metadata): Metadata {

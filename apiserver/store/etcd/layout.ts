@@ -1,5 +1,6 @@
-import type { IEvent, IKeyValue } from 'etcd3/lib/rpc.js';
+import type { IKeyValue } from 'etcd3/lib/rpc.js';
 import type { Entry, StoreEvent } from '../store.ts';
+import type { KeyEvent } from './watch-messages.ts';
 
 const AFTER_SLASH = '0';
 
@@ -63,7 +64,7 @@ export class Revisions {
     this.#base = base;
   }
 
-  ours(etcd: string): number {
+  ours(etcd: string | number): number {
     const revision = Number(etcd);
     if (!Number.isSafeInteger(revision)) throw new RangeError(`etcd revision ${etcd} is beyond what can be counted`);
     return revision === 0 ? 0 : revision - this.#base;
@@ -91,9 +92,9 @@ export function entryOf(kv: IKeyValue, key: string, revisions: Revisions): Entry
 }
 
 /** The event of a store key. */
-export function eventOf({ type, kv }: IEvent, key: string): StoreEvent {
-  if (type === 'Delete') return { type: 'delete', key };
-  return { type: 'put', key, value: bytesOf(kv.value), created: kv.create_revision === kv.mod_revision };
+export function eventOf({ deleted, value, createRevision, modRevision }: KeyEvent, key: string): StoreEvent {
+  if (deleted) return { type: 'delete', key };
+  return { type: 'put', key, value: bytesOf(value), created: createRevision === modRevision };
 }
 
 /** Values are told apart from Buffers by what compares them; the memory is shared. */

@@ -1,7 +1,7 @@
-import { BinaryReader } from '@bufbuild/protobuf/wire';
 import type { TxnRequest, TxnResult } from '../store.ts';
+import { FieldReader } from './field-reader.ts';
+import { FrameWriter } from './frame-writer.ts';
 import type { Layout, Revisions } from './layout.ts';
-import { type Bytes, framed, message, number } from './proto-bytes.ts';
 
 export const TXN_PATH = '/etcdserverpb.KV/Txn';
 
@@ -14,63 +14,69 @@ const OPERATION = { range: 1, put: 2, deleteRange: 3 } as const;
 const KEY = 1;
 const VALUE = 2;
 const KEYS_ONLY = 8;
+/** What a compare with its range, a put or a delete takes at most besides keys and value. */
+const MOST_BESIDES = 64;
 
 /** A transaction as it goes to etcd: where a compare fails, it asks for the revisions of all compared keys. */
 export function encodeTxn({ compares, puts, deletes }: TxnRequest, layout: Layout, revisions: Revisions): Buffer {
-  const parts: Bytes[] = [];
-  for (const { key, revision } of compares) {
-    const wanted = number(COMPARE.modRevision, revisions.compared(revision));
-    const judged = [number(COMPARE.result, EQUAL), number(COMPARE.target, MOD)];
-    parts.push(...message(TXN.compare, [...judged, ...message(COMPARE.key, [layout.key(key)]), wanted]));
+  const compared = compares.map(({ key }) => layout.key(key));
+  const put = puts.map(({ key }) => layout.key(key));
+  const deleted = deletes.map((key) => layout.key(key));
+  let most = 0;
+  for (const { length } of compared) most += 2 * length + MOST_BESIDES;
+  for (const { length } of [...put, ...deleted, ...puts.map(({ value }) => value)]) most += length + MOST_BESIDES;
+  const writer = new FrameWriter(most);
+  for (const [i, key] of compared.entries()) {
+    const compare = writer.begin(TXN.compare);
+    writer.number(COMPARE.result, EQUAL);
+    writer.number(COMPARE.target, MOD);
+    writer.bytes(COMPARE.key, key);
+    writer.number(COMPARE.modRevision, revisions.compared(compares[i]?.revision ?? 0));
+    writer.end(compare);
   }
-  for (const { key, value } of puts) {
-    const put = [...message(KEY, [layout.key(key)]), ...message(VALUE, [value])];
-    parts.push(...message(TXN.success, message(OPERATION.put, put)));
+  for (const [i, key] of put.entries()) {
+    const { value = NOTHING } = puts[i] ?? {};
+    operation(writer, TXN.success, OPERATION.put, key, () => writer.bytes(VALUE, value));
   }
-  for (const key of deletes)
-    parts.push(...message(TXN.success, message(OPERATION.deleteRange, message(KEY, [layout.key(key)]))));
-  for (const { key } of compares) {
-    const range = [...message(KEY, [layout.key(key)]), number(KEYS_ONLY, 1)];
-    parts.push(...message(TXN.failure, message(OPERATION.range, range)));
-  }
-  return framed(parts);
+  for (const key of deleted) operation(writer, TXN.success, OPERATION.deleteRange, key);
+  for (const key of compared) operation(writer, TXN.failure, OPERATION.range, key, () => writer.number(KEYS_ONLY, 1));
+  return writer.frame();
+}
+
+const NOTHING = new Uint8Array();
+
+function operation(writer: FrameWriter, when: number, kind: number, key: Buffer, more: () => void = () => {}): void {
+  const outer = writer.begin(when);
+  const inner = writer.begin(kind);
+  writer.bytes(KEY, key);
+  more();
+  writer.end(inner);
+  writer.end(outer);
 }
 
 /** etcd's answer. Without a change it gives out no revision, and tells the one it is at. */
-export function decodeTxn(bytes: Uint8Array, { compares }: TxnRequest, revisions: Revisions): TxnResult {
-  const reader = new BinaryReader(bytes);
-  let revision = '0';
+export function decodeTxn(answer: Buffer, { compares }: TxnRequest, revisions: Revisions): TxnResult {
+  const reader = new FieldReader(answer);
+  let revision = 0;
   let ok = false;
-  const found: string[] = [];
-  each(reader, reader.len, (field) => {
-    if (field === 1) revision = last(reader, [], 3);
-    else if (field === 2) ok = reader.bool();
-    // The range of an operation's answer, its only key, when that was changed last.
-    else if (field === 3) found.push(last(reader, [1, 2], 3));
-    else return false;
-    return true;
-  });
-  if (ok) return { ok, revision: revisions.ours(revision) };
-  return { ok, found: new Map(compares.map(({ key }, i) => [key, revisions.ours(found[i] ?? '0')])) };
-}
-
-/** The number in a field, down a path of messages, of the message that begins here; '0' where it is not there. */
-function last(reader: BinaryReader, path: readonly number[], wanted: number): string {
-  const [next, ...rest] = path;
-  let value = '0';
-  each(reader, reader.uint32() + reader.pos, (field) => {
-    if (next === undefined && field === wanted) value = String(reader.int64());
-    else if (next !== undefined && field === next) value = last(reader, rest, wanted);
-    else return false;
-    return true;
-  });
-  return value;
-}
-
-/** Every field up to an end. What is not taken is skipped. */
-function each(reader: BinaryReader, end: number, take: (field: number) => boolean): void {
-  while (reader.pos < end) {
-    const [field, type] = reader.tag();
-    if (!take(field)) reader.skip(type, field);
+  const found: number[] = [];
+  for (let field = reader.next(); field !== 0; field = reader.next()) {
+    if (field === 1) revision = numberIn(reader.message(), [3]);
+    else if (field === 2) ok = reader.number() === 1;
+    // Of an operation: of its range: of the one key: when it was changed last.
+    else if (field === 3) found.push(numberIn(reader.message(), [1, 2, 3]));
+    else reader.skip();
   }
+  if (ok) return { ok, revision: revisions.ours(revision) };
+  return { ok, found: new Map(compares.map(({ key }, i) => [key, revisions.ours(found[i] ?? 0)])) };
+}
+
+/** The number at the end of a path of fields; 0 where it is not there. */
+function numberIn(reader: FieldReader, [wanted, ...rest]: readonly number[]): number {
+  let value = 0;
+  for (let field = reader.next(); field !== 0; field = reader.next()) {
+    if (field !== wanted) reader.skip();
+    else value = rest.length === 0 ? reader.number() : numberIn(reader.message(), rest);
+  }
+  return value;
 }
