@@ -78,7 +78,7 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
   const credentials = createCredentials(options, parts, reread);
   const { authenticate, answerers, issuer, ...known } = credentials;
   const streams = new ServerStreams({ cache, serverName, clock, ids, log });
-  const { hub, router } = streams;
+  const { hub, router, instances } = streams;
   const admit = { authenticate, audit: options.audit ?? AUDIT_NOBODY, clock, ids, log };
   const app = createApp({
     ...admit,
@@ -104,7 +104,7 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
   await background.start();
   return {
     app,
-    upgrade: createUpgrader({ ...admit, parts, hub, dialer: router }),
+    upgrade: createUpgrader({ ...admit, parts, hub, instances, dialer: router }),
     registry,
     hub,
     parts,

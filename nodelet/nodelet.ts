@@ -16,6 +16,7 @@ import { guestIDOf } from './plan.ts';
 import { type GuestDeps, type Outcome, reconcileGuest } from './reconcile-guest.ts';
 import { type HostDeps, reconcileHost } from './reconcile-host.ts';
 import { ServerView, type ServerViewOptions } from './server-view.ts';
+import type { Standing } from './standing.ts';
 import { StoreGuard, type StoreGuardOptions } from './store-guard.ts';
 import { together } from './together.ts';
 
@@ -23,6 +24,8 @@ export interface NodeletOptions extends ServerViewOptions, StoreGuardOptions {
   /** Wrapped so that operations on one guest come one after the other (`drivers/serial-driver.ts`). Not closed by the nodelet. */
   readonly driver: Driver;
   readonly log: Logger;
+  /** Whether it may act now. */
+  readonly standing: Standing;
   readonly platform: HostReport['platform'];
   /** The group of a Host that is made here; undefined = the default. */
   readonly group?: string | undefined;
@@ -114,7 +117,7 @@ export class Nodelet {
     this.#queue.add('host');
   }
 
-  /** Resolves when the Host object is there and told of: the server takes no control socket of a host it does not know. */
+  /** Resolves when the Host object is there: the server takes no control socket of a host it does not know. */
   get registered(): Promise<void> {
     return this.#registered.promise;
   }
@@ -138,6 +141,10 @@ export class Nodelet {
       this.#view.vms.subscribe(({ before, after }) => {
         for (const vm of [before, after]) if (vm !== undefined) this.#queue.add(`guest/${guestIDOf(vm)}`);
         this.#queue.addAfter('host', HOST_DELAY_MS);
+      }),
+      this.#options.standing.onChange(() => {
+        this.#queue.add('host');
+        this.#wakeWaiting();
       }),
       this.#view.hosts.subscribe(() => this.#queue.add('host')),
       this.#view.images.subscribe(({ key, before, after }) => {
@@ -185,6 +192,10 @@ export class Nodelet {
   }
 
   async #reconcileGuest(id: string, signal: AbortSignal): Promise<Outcome> {
+    if (!this.#options.standing.acts) {
+      this.#waiting.add(id);
+      return {};
+    }
     const trusted = this.#store.trust?.trusted;
     const outcome = await reconcileGuest(id, this.#guestDeps, signal);
     if (this.#store.trust?.trusted !== trusted) this.#queue.add('host');
@@ -293,10 +304,12 @@ export class Nodelet {
   }
 
   #depsOfHost(): HostDeps {
-    const { driver, client, clock, name, group, platform, reserveBytes } = this.#options;
+    const { driver, client, clock, log, name, group, platform, reserveBytes, standing } = this.#options;
     return {
       name,
       group,
+      log,
+      standing,
       client,
       driver,
       clock,

@@ -1,12 +1,15 @@
 import type { ApiClient } from '../apiserver/client/client.ts';
+import { EventRecorder } from '../controllers/runtime/events.ts';
 import { hasReason, writeStatus } from '../controllers/runtime/write.ts';
 import type { Clock } from '../resources/ambient/clock.ts';
+import type { Logger } from '../resources/ambient/log.ts';
 import { Host } from '../resources/kinds/host.ts';
 import type { VM } from '../resources/kinds/vm.ts';
 import { apiVersionOf } from '../resources/meta/resource-id.ts';
 import type { Driver } from './drivers/driver.ts';
 import { type HostFacts, type HostReport, hostStatus } from './host-report.ts';
 import type { Outcome } from './reconcile-guest.ts';
+import type { Standing } from './standing.ts';
 import type { StoreGuard } from './store-guard.ts';
 
 export interface HostDeps {
@@ -15,6 +18,8 @@ export interface HostDeps {
   readonly group: string | undefined;
   readonly client: ApiClient;
   readonly driver: Driver;
+  readonly log: Logger;
+  readonly standing: Standing;
   readonly store: StoreGuard;
   readonly clock: Clock;
   readonly platform: HostReport['platform'];
@@ -35,6 +40,10 @@ const AGAIN_MS = 10_000;
 export async function reconcileHost(deps: HostDeps, signal: AbortSignal): Promise<Outcome> {
   const hosts = deps.client.resource<Host>(Host);
   const host = deps.host() ?? (await register(deps, signal));
+  if (!deps.standing.acts) {
+    if (deps.standing.refusal !== undefined) await tellOfSecond(deps, host, deps.standing.refusal);
+    return {};
+  }
   const trust = deps.store.trust?.trusted === true ? deps.store.trust : await deps.store.check(signal);
   const facts = await factsOf(deps, signal);
   const status = hostStatus({
@@ -52,6 +61,14 @@ export async function reconcileHost(deps: HostDeps, signal: AbortSignal): Promis
   const written = await writeStatus(hosts, host, deps.imagesKnown() ? { ...others, images } : others, signal);
   if (written !== undefined) deps.wrote(written);
   return typeof facts === 'string' || !trust.trusted ? { requeueAfterMs: AGAIN_MS } : {};
+}
+
+/** People look at the Host, not at the log of the process that is refused. */
+async function tellOfSecond({ client, clock, log, name }: HostDeps, host: Host, message: string): Promise<void> {
+  const component = `system:host:${name}`;
+  await using events = new EventRecorder({ client, component, instance: name, clock, log });
+  events.record(host, { type: 'Warning', reason: 'SecondNodelet', message: `a copy does not act: ${message}` });
+  await events.settled();
 }
 
 /** A Host that is there already is adopted as it is: its spec is the operator's. */

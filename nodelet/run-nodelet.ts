@@ -2,14 +2,17 @@ import { arch, platform } from 'node:os';
 import type { Driver } from './drivers/driver.ts';
 import { orAborted } from './drivers/or-aborted.ts';
 import { Nodelet, type NodeletOptions } from './nodelet.ts';
-import { keepControlConnection } from './streams/control-connection.ts';
+import { Standing } from './standing.ts';
+import { keepControlConnection, type NodeletInstance } from './streams/control-connection.ts';
 import { Dialback } from './streams/dialback.ts';
 import type { ControlServers } from './streams/server-socket.ts';
 import { together } from './together.ts';
 
-interface RunNodeletOptions extends Omit<NodeletOptions, 'platform' | 'reserveBytes'> {
+interface RunNodeletOptions extends Omit<NodeletOptions, 'platform' | 'reserveBytes' | 'standing'> {
   /** Where to keep the control socket; without it the host serves no streams, and nobody sees that it lives. */
   readonly control?: ControlServers;
+  /** Which process this is: it acts only while servers take it for the one of its host. Without it nobody is asked. */
+  readonly instance?: NodeletInstance;
   /** What this machine is, when the driver does not tell. */
   readonly platform?: NodeletOptions['platform'];
   /** Memory kept from guests, in bytes; 2 GiB when absent. */
@@ -30,8 +33,10 @@ export interface RunningNodelet {
 
 /** Runs one host until the signal aborts. Guests go on running after that. The driver is the caller's to close, afterwards. */
 export function runNodelet(options: RunNodeletOptions, signal: AbortSignal): RunningNodelet {
+  const standing = new Standing(options.control === undefined || options.instance === undefined);
   const nodelet = new Nodelet({
     ...options,
+    standing,
     log: options.log.child({ host: options.name }),
     platform: options.platform ?? platformOf(options.driver),
     reserveBytes: options.reserveBytes ?? RESERVE_BYTES,
@@ -39,12 +44,17 @@ export function runNodelet(options: RunNodeletOptions, signal: AbortSignal): Run
   return {
     rescan: () => nodelet.rescan(),
     acknowledgeStore: () => nodelet.acknowledgeStore(),
-    done: together([(ends) => nodelet.run(ends), (ends) => serveStreams(nodelet, options, ends)], signal),
+    done: together([(ends) => nodelet.run(ends), (ends) => serveStreams(nodelet, standing, options, ends)], signal),
   };
 }
 
-async function serveStreams(nodelet: Nodelet, options: RunNodeletOptions, signal: AbortSignal): Promise<void> {
-  const { name: host, control, driver, clock, random } = options;
+async function serveStreams(
+  nodelet: Nodelet,
+  standing: Standing,
+  options: RunNodeletOptions,
+  signal: AbortSignal,
+): Promise<void> {
+  const { name: host, control, instance, driver, clock, random } = options;
   if (control === undefined) return;
   await orAborted(nodelet.registered, signal);
   const log = options.log.child({ host });
@@ -56,6 +66,8 @@ async function serveStreams(nodelet: Nodelet, options: RunNodeletOptions, signal
       clock,
       random,
       log,
+      instance,
+      standing,
       onDial: (ticket, stream, server) => dialback.dial(ticket, stream, server, signal),
     },
     signal,

@@ -17,6 +17,8 @@ interface ControlHubDeps {
 }
 
 interface Connected {
+  /** Which process of the host's nodelet it is; undefined: it does not tell. */
+  readonly instance: string | undefined;
   readonly socket: WebSocket;
   readonly since: number;
   lastHeard: number;
@@ -57,6 +59,11 @@ export class ControlHub implements AsyncDisposable {
     return this.#connected.has(host);
   }
 
+  /** The nodelet process that is connected for a host, if it told. */
+  instanceOf(host: string): string | undefined {
+    return this.#connected.get(host)?.instance;
+  }
+
   /** How often a host was heard on the socket it has here; asks it to say something now. */
   probe(host: string): number | undefined {
     const connected = this.#connected.get(host);
@@ -71,9 +78,9 @@ export class ControlHub implements AsyncDisposable {
   }
 
   /** Takes a host's control socket. */
-  attach(host: string, socket: WebSocket): void {
+  attach(host: string, socket: WebSocket, instance?: string): void {
     const now = this.#deps.clock.monotonic();
-    const entry: Connected = { socket, since: now, lastHeard: now, timesHeard: 0 };
+    const entry: Connected = { instance, socket, since: now, lastHeard: now, timesHeard: 0 };
     this.#connected.get(host)?.socket.close(4000, 'the host connected again');
     this.#connected.set(host, entry);
     const heard = () => {
@@ -96,8 +103,8 @@ export class ControlHub implements AsyncDisposable {
   }
 
   /** Ends a host's control socket, if it has one: it may not speak for that host any longer. */
-  drop(host: string, why: string): void {
-    this.#connected.get(host)?.socket.close(4403, why);
+  drop(host: string, why: string, code = 4403): void {
+    this.#connected.get(host)?.socket.close(code, why);
   }
 
   /**

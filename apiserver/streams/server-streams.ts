@@ -10,6 +10,7 @@ import { ServerDirectory } from '../servers/server-directory.ts';
 import { keepServerLease, type ServerAnnouncement } from '../servers/server-lease.ts';
 import { ControlHub } from './control-hub.ts';
 import { HostHolders } from './host-holders.ts';
+import { NodeletInstances } from './nodelet-instances.ts';
 import { keepPresence } from './presence.ts';
 import { createPeerDialer, type PeerTls } from './relay.ts';
 import { StreamRouter } from './stream-router.ts';
@@ -33,8 +34,10 @@ export interface Announcement extends Omit<ServerAnnouncement, 'name'> {
 export class ServerStreams implements AsyncDisposable {
   readonly hub: ControlHub;
   readonly router: StreamRouter;
+  readonly instances: NodeletInstances;
   readonly #deps: ServerStreamsDeps;
   readonly #holders: HostHolders;
+  #directory: ServerDirectory | undefined;
 
   constructor(deps: ServerStreamsDeps) {
     const { cache, serverName, clock, ids, log } = deps;
@@ -42,20 +45,35 @@ export class ServerStreams implements AsyncDisposable {
     this.hub = new ControlHub({ clock, ids, log });
     this.#holders = new HostHolders(this.#leases());
     const caughtUp = async (signal: AbortSignal) => void (await cache.caughtUp(signal));
+    this.instances = new NodeletInstances({
+      hub: this.hub,
+      leases: this.#leases(),
+      caughtUp,
+      isAlive: (server) => this.#directory?.addressOf(server) !== undefined,
+      serverName,
+      clock,
+    });
     this.router = new StreamRouter({ hub: this.hub, holders: this.#holders, caughtUp, serverName, clock, log });
   }
 
   /** Lets go of hosts that are deleted, until the returned function is called. */
   dropDeleted(): () => void {
     return this.#deps.cache.resource(resourceId(HOSTS)).listen(({ removed, current }) => {
-      if (removed) this.hub.drop(current.object.metadata.name, 'its Host was deleted');
+      if (!removed) return;
+      this.hub.drop(current.object.metadata.name, 'its Host was deleted');
+      this.instances.forget(current.object.metadata.name);
     });
   }
 
-  /** Tells in their Leases which hosts are connected here, until the signal aborts. */
-  keepPresence(transport: Transport, signal: AbortSignal): Promise<void> {
+  /** Tells in their Leases which hosts are connected here, and by which of their nodelets, until the signal aborts. */
+  async keepPresence(transport: Transport, signal: AbortSignal): Promise<void> {
     const { serverName, clock, log } = this.#deps;
-    return keepPresence({ hub: this.hub, holders: this.#holders, transport, serverName, clock, log }, signal);
+    const stop = this.instances.begin(transport);
+    try {
+      await keepPresence({ hub: this.hub, holders: this.#holders, transport, serverName, clock, log }, signal);
+    } finally {
+      stop();
+    }
   }
 
   /**
@@ -70,6 +88,7 @@ export class ServerStreams implements AsyncDisposable {
     const { serverName: name, clock, log } = this.#deps;
     const directory = new ServerDirectory(this.#leases(), clock);
     try {
+      this.#directory = directory;
       const lease = await keepServerLease({ name, uid, address, transport, directory, clock, log }, signal);
       this.router.forwardBy(createPeerDialer({ addressOf: (server) => directory.addressOf(server), tls, clock }));
       return {

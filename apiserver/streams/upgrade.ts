@@ -17,6 +17,7 @@ import type { ServerRequest, ServerResponse } from '../requests/server-request.t
 import { keyOf, nameOf, type ServerParts, type VerbContext } from '../verbs/verb-context.ts';
 import type { ControlHub } from './control-hub.ts';
 import { joinSockets } from './join-sockets.ts';
+import type { NodeletInstances } from './nodelet-instances.ts';
 import { streamIn } from './relay.ts';
 import type { StreamDialer } from './stream-dialer.ts';
 import { dialExec } from './vm-streams.ts';
@@ -24,6 +25,7 @@ import { dialExec } from './vm-streams.ts';
 interface UpgradeDeps extends AdmitDeps {
   readonly parts: ServerParts;
   readonly hub: ControlHub;
+  readonly instances: NodeletInstances;
   /** What clients' streams are opened by, wherever their hosts are connected. */
   readonly dialer: StreamDialer;
 }
@@ -98,11 +100,15 @@ async function accept(deps: UpgradeDeps, context: VerbContext): Promise<Accepted
   }
 }
 
-function acceptControl({ hub, parts }: UpgradeDeps, context: VerbContext): Accepted {
+async function acceptControl({ hub, instances, parts }: UpgradeDeps, context: VerbContext): Promise<Accepted> {
   const stored = parts.cache.resource(resourceId(context.served.kind)).get(keyOf(context));
   if (stored === undefined) throw new ApiError('NotFound', `hosts.coppice.dev "${nameOf(context)}" not found`);
   authorizeObject(context.identity, context.served.kind, stored.object);
-  return { protocol: offer(context, CONTROL_PROTOCOL), take: (socket) => hub.attach(nameOf(context), socket) };
+  const protocol = offer(context, CONTROL_PROTOCOL);
+  const { query, signal } = context.request;
+  const id = query.get('instance') || undefined;
+  if (id !== undefined) await instances.admit(nameOf(context), { id, where: query.get('where') ?? '' }, signal);
+  return { protocol, take: (socket) => hub.attach(nameOf(context), socket, id) };
 }
 
 function acceptDialback({ hub }: UpgradeDeps, context: VerbContext): Accepted {

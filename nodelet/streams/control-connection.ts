@@ -6,11 +6,21 @@ import { isObject } from '../../resources/meta/object.ts';
 import {
   CONTROL_PROTOCOL,
   PING_INTERVAL_MS,
+  SECOND_NODELET_CLOSE,
   type ServerMessage,
   type StreamRequest,
 } from '../../resources/streams/control-messages.ts';
 import { parseStreamRequest } from '../../resources/streams/parse-stream-request.ts';
+import type { Standing } from '../standing.ts';
+import { readRefusal } from './second-nodelet.ts';
 import { type ControlServers, hostPath, openSocket, type ServerAddress } from './server-socket.ts';
+
+/** One process of a host's nodelet. */
+export interface NodeletInstance {
+  readonly id: string;
+  /** Where people find it. */
+  readonly where: string;
+}
 
 interface ControlConnectionOptions {
   readonly host: string;
@@ -19,6 +29,10 @@ interface ControlConnectionOptions {
   /** A number from 0 up to 1. */
   readonly random: () => number;
   readonly log: Logger;
+  /** Which process this is; without it servers do not tell it from another of that host. */
+  readonly instance?: NodeletInstance | undefined;
+  /** Told whether servers take this process. */
+  readonly standing?: Standing;
   /** Called for each stream that a server wants; must not throw. That server waits for it, and no other. */
   readonly onDial: (ticket: string, stream: StreamRequest, server: ServerAddress) => void;
 }
@@ -31,6 +45,8 @@ const OPENING_MS = 5_000;
 const MOVING_MS = 500;
 const FIRST_DELAY_MS = 500;
 const LONGEST_DELAY_MS = 30_000;
+/** Refused for another's sake: whose end is to be noticed soon. */
+const LONGEST_REFUSED_MS = 5_000;
 
 /**
  * Keeps one control socket to one of the servers until the signal aborts. After a loss the others are tried at once; when none takes it, all are
@@ -38,18 +54,31 @@ const LONGEST_DELAY_MS = 30_000;
  */
 export async function keepControlConnection(options: ControlConnectionOptions, signal: AbortSignal): Promise<void> {
   const { clock, log, control } = options;
+  const { host, instance, standing } = options;
   const turns = new Turns(control.servers, options.random);
+  const path = hostPath(host, 'control', instance && { instance: instance.id, where: instance.where });
   while (!signal.aborted) {
     const server = { url: turns.next(), ...(control.tls === undefined ? {} : { tls: control.tls }) };
-    const { wasOpen, why } = await openSocket(server, hostPath(options.host, 'control'), CONTROL_PROTOCOL, signal).then(
+    const lost = await openSocket(server, path, CONTROL_PROTOCOL, signal).then(
       (socket) => oneConnection(socket, server, options, signal),
-      (error: unknown) => ({ wasOpen: false, why: String(error) }),
+      (error: unknown): Lost => ({ wasOpen: false, second: false, why: String(error) }),
     );
     if (signal.aborted) return;
-    const delayMs = Math.round(turns.lost(server.url, wasOpen));
-    log.info('control socket lost', { server: server.url, why, againInMs: delayMs });
+    const { why } = lost;
+    const delayMs = Math.round(turns.lost(server.url, lost));
+    if (lost.second) {
+      if (standing?.refusal === undefined) log.error('this nodelet does not act', { server: server.url, why });
+      standing?.refuse(why);
+    } else log.info('control socket lost', { server: server.url, why, againInMs: delayMs });
     if (delayMs > 0) await clock.sleep(delayMs, signal).catch(() => {});
   }
+}
+
+/** How a connection ended. `second`: for the sake of another nodelet of this host. */
+interface Lost {
+  readonly wasOpen: boolean;
+  readonly second: boolean;
+  readonly why: string;
 }
 
 /** Whose turn it is to be tried, and when. */
@@ -71,8 +100,8 @@ class Turns {
   }
 
   /** A socket to the server was lost, or did not come up. Answers how long to wait before the next try, in milliseconds. */
-  lost(server: string, wasOpen: boolean): number {
-    this.#servers.failed(server);
+  lost(server: string, { wasOpen, second }: Lost): number {
+    if (!second) this.#servers.failed(server);
     if (wasOpen) {
       this.#tried.clear();
       this.#rounds = 0;
@@ -81,7 +110,7 @@ class Turns {
     if (this.#tried.size < this.#servers.servers.length) return wasOpen ? MOVING_MS * this.#random() : 0;
     this.#tried.clear();
     this.#rounds += 1;
-    const ceiling = Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** (this.#rounds - 1));
+    const ceiling = Math.min(second ? LONGEST_REFUSED_MS : LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** (this.#rounds - 1));
     return ceiling * (0.5 + this.#random() / 2);
   }
 }
@@ -92,11 +121,12 @@ function oneConnection(
   server: ServerAddress,
   options: ControlConnectionOptions,
   signal: AbortSignal,
-): Promise<{ readonly wasOpen: boolean; readonly why: string }> {
-  const { clock, log, control } = options;
+): Promise<Lost> {
+  const { clock, log, control, standing } = options;
   const openingMs = control.servers.servers.length > 1 ? OPENING_MS : SILENCE_MS;
   return new Promise((resolve) => {
     let wasOpen = false;
+    let second = false;
     let why = '';
     const giveUp = () => {
       why = `silent for ${(wasOpen ? SILENCE_MS : openingMs) / 1000} s`;
@@ -113,7 +143,12 @@ function oneConnection(
     socket.on('open', () => {
       wasOpen = true;
       log.info('control socket open', { server: server.url });
+      standing?.accept();
       heard();
+    });
+    socket.on('unexpected-response', async (_, response) => {
+      ({ why, second } = await readRefusal(response));
+      socket.terminate();
     });
     socket.on('ping', heard);
     socket.on('message', (data, isBinary) => {
@@ -123,12 +158,13 @@ function oneConnection(
       else options.onDial(message.ticket, message.stream, server);
     });
     socket.on('error', (error) => {
-      why = error.message;
+      why ||= error.message;
     });
     socket.on('close', (code, reason) => {
       cancel();
       signal.removeEventListener('abort', leave);
-      resolve({ wasOpen, why: why || `closed with ${code} ${reason.toString()}`.trim() });
+      second ||= code === SECOND_NODELET_CLOSE;
+      resolve({ wasOpen, second, why: why || `closed with ${code} ${reason.toString()}`.trim() });
     });
     if (signal.aborted) leave();
   });

@@ -49,6 +49,11 @@ export async function openSocket(
 }
 
 /** The path of a stream subresource of a host. */
-export function hostPath(host: string, subresource: 'control' | 'dialback'): string {
-  return `/apis/coppice.dev/v1/hosts/${encodeURIComponent(host)}/${subresource}`;
+export function hostPath(
+  host: string,
+  subresource: 'control' | 'dialback',
+  query: Readonly<Record<string, string>> = {},
+): string {
+  const text = new URLSearchParams(query).toString();
+  return `/apis/coppice.dev/v1/hosts/${encodeURIComponent(host)}/${subresource}${text && `?${text}`}`;
 }

@@ -3,6 +3,9 @@
  * `/apis/coppice.dev/v1/hosts/NAME/control` and keeps. For each stream the server sends `dial`; the nodelet then opens a fresh WebSocket at
  * `/apis/coppice.dev/v1/hosts/NAME/dialback?ticket=…`, and the server joins it with the client's. A ticket serves once, for ten seconds.
  * The server pings every `PING_INTERVAL_MS`; a nodelet that hears nothing for three intervals reconnects.
+ *
+ * `?instance=…&where=…` tells one nodelet process from another that has the same identity, such as that of a copied home. While one is at work, or may be,
+ * the other is refused (409 at the handshake, `SECOND_NODELET_CLOSE` later on), and must not act. A socket without `instance` is not told apart.
  */
 export type ServerMessage = { readonly type: 'dial'; readonly ticket: string; readonly stream: StreamRequest };
 
@@ -36,6 +39,12 @@ export const STREAM_CLOSE = {
   noAgent: 4503,
   failed: 4500,
 } as const;
+
+/** Closes a control socket whose host another nodelet process speaks for. */
+export const SECOND_NODELET_CLOSE = 4409;
+/** The nodelet process that speaks for a host, and where people find it: annotations of the host's Lease. */
+export const INSTANCE_ANNOTATION = 'coppice.dev/nodelet-instance';
+export const WHERE_ANNOTATION = 'coppice.dev/nodelet-where';
 
 /** The coordination Lease that says whether a host's control socket is up: written by the server on change and every minute. */
 export const HOST_LEASE_NAMESPACE = 'coppice-system';

@@ -4,6 +4,7 @@ import type { Connection } from '../../../apiserver/client/https-transport.ts';
 import { ServerChoice } from '../../../apiserver/client/server-choice.ts';
 import { HostIdentity } from '../../../nodelet/identity/host-identity.ts';
 import { runNodelet } from '../../../nodelet/run-nodelet.ts';
+import type { NodeletInstance } from '../../../nodelet/streams/control-connection.ts';
 import { together } from '../../../nodelet/together.ts';
 import type { Clock } from '../../../resources/ambient/clock.ts';
 import type { Logger } from '../../../resources/ambient/log.ts';
@@ -14,6 +15,8 @@ import type { KnownHost } from './identities.ts';
 
 interface RemoteDeps {
   readonly home: Pick<Home, 'host'>;
+  /** This process, as servers tell it from that of a copied home. */
+  readonly instance: NodeletInstance;
   readonly servers: readonly string[];
   readonly clock: Clock;
   readonly random: () => number;
@@ -38,7 +41,7 @@ export function startRemoteNodelets(
 async function runOne(
   { name, driver }: HostPlan,
   { file, credentials }: KnownHost,
-  { home, servers: addresses, clock, random, log }: RemoteDeps,
+  { home, instance, servers: addresses, clock, random, log }: RemoteDeps,
   signal: AbortSignal,
 ): Promise<void> {
   // Each host begins with a server of its own choice, and what one of its connections learns serves the others.
@@ -52,6 +55,7 @@ async function runOne(
         name,
         driver,
         client,
+        instance,
         control: { servers, tls: async () => tlsOf(identity) },
         clock,
         random,

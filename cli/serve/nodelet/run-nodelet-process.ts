@@ -1,3 +1,4 @@
+import { hostname } from 'node:os';
 import { ServerChoice } from '../../../apiserver/client/server-choice.ts';
 import { systemClock } from '../../../resources/ambient/system-clock.ts';
 import { systemIds } from '../../../resources/ambient/system-ids.ts';
@@ -42,8 +43,9 @@ async function serve(options: NodeletProcessOptions, io: Io, signal: AbortSignal
     ),
   );
   checkNumber(fleet, known);
+  const instance = { id: systemIds.uid(), where: `${hostname()}:${home.path}, process ${process.pid}` };
   const running = held.use(
-    startRemoteNodelets(fleet.hosts, known, { home, servers: kept.servers, clock, random, log }),
+    startRemoteNodelets(fleet.hosts, known, { home, instance, servers: kept.servers, clock, random, log }),
   );
   sayUp();
   steps.say('Ctrl-C stops this process and leaves guests running.');

@@ -65,6 +65,7 @@ describe('hosts apart from their servers', function () {
     held.use(
       startRemoteNodelets([plan], [{ name: 'mac-1', file, credentials }], {
         home,
+        instance: { id: 'one', where: 'here' },
         servers: [url],
         clock,
         random: () => 0.5,
