@@ -5,6 +5,7 @@ import { ApiError } from '../../resources/meta/api-error.ts';
 import { tokenHash } from '../auth/bearer-tokens.ts';
 import { enrollerIdentity, type Identity } from '../auth/identity.ts';
 import { type Found, KeptTokens } from '../auth/kept-tokens.ts';
+import { ENROLLMENT_TOKENS } from '../auth/token-prefixes.ts';
 import { TokenRefused } from '../auth/token-refused.ts';
 import type { Store } from '../store/store.ts';
 
@@ -40,7 +41,7 @@ export class EnrollmentTokens {
   constructor(deps: Deps) {
     const { store, clock } = deps;
     this.#deps = deps;
-    this.#tokens = new KeptTokens({ store, clock, prefix: 'enrollment/tokens/' });
+    this.#tokens = new KeptTokens({ store, clock, prefix: ENROLLMENT_TOKENS });
   }
 
   /** A new token for a Host. `authorities` are the certificates its nodelet is to trust, in DER. */

@@ -2,6 +2,7 @@ import { type Clock, rfc3339 } from '../../resources/ambient/clock.ts';
 import type { Ids } from '../../resources/ambient/ids.ts';
 import { ApiError } from '../../resources/meta/api-error.ts';
 import { KeptTokens } from '../auth/kept-tokens.ts';
+import { JOIN_TOKENS } from '../auth/token-prefixes.ts';
 import type { Store } from '../store/store.ts';
 
 interface Kept {
@@ -31,7 +32,7 @@ export class JoinTokens {
   constructor(deps: Deps) {
     const { store, clock } = deps;
     this.#deps = deps;
-    this.#tokens = new KeptTokens({ store, clock, prefix: 'join/tokens/', rememberedMs: REMEMBERED_MS });
+    this.#tokens = new KeptTokens({ store, clock, prefix: JOIN_TOKENS, rememberedMs: REMEMBERED_MS });
   }
 
   async mint(lifeMs: number, signal: AbortSignal): Promise<{ readonly token: string; readonly expiresAtMs: number }> {

@@ -117,10 +117,11 @@ async function keepRenewing(
   signal: AbortSignal,
 ): Promise<void> {
   const { clock, log } = deps;
+  const foreign = new ForeignHolder(deps);
   while (!signal.aborted) {
     await clock.sleep(SERVER_LEASE_RENEWAL_MS, signal).catch(() => {});
     if (signal.aborted) return;
-    await renew(deps, leases, signal).catch((error: unknown) => {
+    await renew(deps, leases, foreign, signal).catch((error: unknown) => {
       if (!signal.aborted) log.error('server lease not renewed', { error: String(error) });
     });
     await forgetTheDead(deps, leases, signal).catch((error: unknown) => {
@@ -129,16 +130,45 @@ async function keepRenewing(
   }
 }
 
-/** Others remove the Lease of a server that stood still for minutes; it is made again. */
+/** Others remove the Lease of a server that stood still for minutes; it is made again. One that another took and does not renew is taken back. */
 async function renew(
   deps: ServerLeaseDeps,
   leases: ResourceClient<CoordinationLease>,
+  foreign: ForeignHolder,
   signal: AbortSignal,
 ): Promise<void> {
   const found = await leases.get(serverLeaseName(deps.name), signal).catch(unless('NotFound'));
-  const holder = found?.spec?.holderIdentity;
-  if (holder !== undefined && holder !== holderOf(deps)) throw new Error(`it is held by ${holder}`);
-  await write(deps, leases, found, signal);
+  if (!foreign.lives(found)) await write(deps, leases, found, signal);
+}
+
+/** Whoever else the Lease says holds it: another server of that name, which renews it, or somebody who wrote that by hand. */
+class ForeignHolder {
+  readonly #deps: ServerLeaseDeps;
+  #seen: { readonly holder: string; readonly version: string | undefined; readonly atMs: number } | undefined;
+
+  constructor(deps: ServerLeaseDeps) {
+    this.#deps = deps;
+  }
+
+  /** Whether another may live that holds it: one has a whole period to renew it. */
+  lives(found: CoordinationLease | undefined): boolean {
+    const { name, clock, log } = this.#deps;
+    const holder = found?.spec?.holderIdentity;
+    const seen = this.#seen;
+    if (!holder || holder === holderOf(this.#deps)) {
+      this.#seen = undefined;
+      return false;
+    }
+    const version = found?.metadata.resourceVersion;
+    if (seen === undefined || seen.version !== version) {
+      this.#seen = { holder, version, atMs: clock.monotonic() };
+      if (seen?.holder !== holder) log.error('server lease is held by another', { name, holder });
+      return true;
+    }
+    if (clock.monotonic() - seen.atMs < SERVER_LEASE_SECONDS * 1000) return true;
+    log.info('takes the server lease back from a holder that does not renew it', { name, holder });
+    return false;
+  }
 }
 
 async function forgetTheDead(

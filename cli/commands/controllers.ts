@@ -45,7 +45,7 @@ export default class Controllers extends CoppiceCommand {
       server: flags.server,
       only: flags.only,
       home: coppiceHome(this.io, flags.home),
-      homeGiven: flags.home !== undefined || Boolean(this.io.env.COPPICE_HOME),
+      homeFrom: flags.home !== undefined ? 'flag' : this.io.env.COPPICE_HOME ? 'environment' : 'default',
       healthPort: flags['health-port'],
     });
     await runControllers(options, this.io, this.io.signal);

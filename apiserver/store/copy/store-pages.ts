@@ -30,7 +30,7 @@ export async function* storePages(
   }
 }
 
-/** How many keys a store has at a revision. */
-export async function countKeys(store: Store, revision: number, signal: AbortSignal): Promise<number> {
-  return (await store.range({ prefix: '', limit: 0, revision }, signal)).remaining;
+/** How many keys with a prefix a store has at a revision. */
+export async function countKeys(store: Store, prefix: string, revision: number, signal: AbortSignal): Promise<number> {
+  return (await store.range({ prefix, limit: 0, revision }, signal)).remaining;
 }

@@ -1,6 +1,7 @@
 import { join, resolve } from 'node:path';
 import { readBackupFile } from '../../../apiserver/backup/backup-file.ts';
 import type { BackupFile, BackupHeader } from '../../../apiserver/backup/backup-format.ts';
+import { withoutLeftOut } from '../../../apiserver/backup/left-out.ts';
 import { fillStore, type KeyValue } from '../../../apiserver/store/copy/fill-store.ts';
 import { firstDifference } from '../../../apiserver/store/copy/first-difference.ts';
 import { storePages } from '../../../apiserver/store/copy/store-pages.ts';
@@ -46,23 +47,25 @@ export async function runRestore(io: Io, options: RestoreOptions): Promise<void>
     await checkEmpty(target, files, options);
     const birth = birthOf(header);
     const work = () => fill(io, path, header, target, birth, () => placeKeys(files, options));
-    await (options.store.kind === 'sqlite' ? inOneStep(storePath, path, work) : work());
-    tell(io, header, birth, target, files, options);
+    const keys = await (options.store.kind === 'sqlite' ? inOneStep(storePath, path, work) : work());
+    tell(io, keys, header, birth, target, files, options);
   } catch (error) {
     io.signal.throwIfAborted();
     throw explainFailure(error, options.store, path);
   }
 }
 
-async function inOneStep(storePath: string, file: string, work: () => Promise<void>): Promise<void> {
+async function inOneStep<T>(storePath: string, file: string, work: () => Promise<T>): Promise<T> {
   beginRestoring(storePath, file);
+  let done: T;
   try {
-    await work();
+    done = await work();
   } catch (error) {
     giveUpRestoring(storePath);
     throw error;
   }
   endRestoring(storePath);
+  return done;
 }
 
 async function checkEmpty(target: MoveTarget, files: readonly BackupFile[], options: RestoreOptions): Promise<void> {
@@ -84,6 +87,7 @@ function birthOf({ store, takenAt }: BackupHeader): StoreBirth {
   return { uid: systemIds.uid(), revision: store.revision + AHEAD, origin: { ...store, takenAt } };
 }
 
+/** Resolves with how many keys it was. */
 async function fill(
   io: Io,
   path: string,
@@ -91,12 +95,12 @@ async function fill(
   target: MoveTarget,
   birth: StoreBirth,
   beforeFinish: () => void,
-): Promise<void> {
+): Promise<number> {
   using progress = new Progress(io);
   await using unfinished = await target.open(birth);
   const { store } = unfinished;
-  await fillStore(store, keysOf(path, io.signal), io.signal, (keys) =>
-    progress.say(`restoring: ${keys} of ${header.keys} keys`),
+  const keys = await fillStore(store, keysOf(path, io.signal), io.signal, (written) =>
+    progress.say(`restoring: ${written} of ${header.keys} keys`),
   );
   progress.say('comparing what was restored with the backup');
   const copied = storePages(store, store.revision(), io.signal);
@@ -105,21 +109,25 @@ async function fill(
     throw new Failure(`what was restored is not what is in the backup: ${difference.key} is ${difference.how}`);
   beforeFinish();
   await unfinished.finish();
+  return keys;
 }
 
+/** What of a backup is restored. */
 async function* keysOf(path: string, signal: AbortSignal): AsyncGenerator<readonly KeyValue[]> {
-  for await (const record of readBackupFile(path, signal)) if (record.kind === 'keys') yield record.entries;
+  for await (const record of readBackupFile(path, signal))
+    if (record.kind === 'keys') yield withoutLeftOut(record.entries);
 }
 
 function tell(
   io: Io,
+  keys: number,
   header: BackupHeader,
   birth: StoreBirth,
   target: MoveTarget,
   files: readonly BackupFile[],
   options: RestoreOptions,
 ): void {
-  const { keys, store, takenAt } = header;
+  const { store, takenAt } = header;
   printLine(io, `restored ${keys} keys of store ${store.uid}, as it was on ${takenAt}, to ${target.name}`);
   printLine(io, `it is store ${birth.uid} now, and its revisions go on from ${birth.revision}`);
   if (keysTo(files, options)) printLine(io, `the keys are in ${options.pki}`);

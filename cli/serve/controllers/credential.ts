@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
-import { join } from 'node:path';
+import { resolve } from 'node:path';
 import type { Connection } from '../../../apiserver/client/https-transport.ts';
+import { Failure } from '../../failure.ts';
 import type { Io } from '../../io.ts';
 import { connectionOf } from '../../kubeconfig/connection.ts';
 import { loadKubeconfig } from '../../kubeconfig/kubeconfig.ts';
@@ -17,15 +18,23 @@ interface Credential {
 }
 
 /**
- * Reads the credential: of `--kubeconfig`, else of the file that the server of `--home` wrote, else of `$KUBECONFIG`, else of that file in the default home,
- * else of where kubectl would look. Throws a `Failure`.
+ * Reads the credential: of `--kubeconfig`, else of the file that the server of `--home` or `$COPPICE_HOME` wrote, else of `$KUBECONFIG`, else of that file
+ * in the default home, else of where kubectl would look. Throws a `Failure`, also when `--home` has no such file: whoever names a home means its server.
  */
 export async function readCredential(options: ControllersProcessOptions, io: Io): Promise<Credential> {
-  const own = join(options.home, CONTROLLERS_KUBECONFIG);
-  const useOwn = (options.homeGiven || !io.env.KUBECONFIG) && existsSync(own);
-  const config = await loadKubeconfig(io, options.kubeconfig ?? (useOwn ? own : undefined));
+  const config = await loadKubeconfig(io, options.kubeconfig ?? ofHome(options, io));
   const { connection } = await connectionOf(config, options.context);
   const parts = [...config.clusters.values(), ...config.users.values()];
   const named = parts.flatMap((part) => FILES.map((field) => part[field])).filter((path) => typeof path === 'string');
   return { connection, files: [...config.files, ...named] };
+}
+
+/** The file of the home, if it is the one to use. */
+function ofHome({ home, homeFrom }: ControllersProcessOptions, io: Io): string | undefined {
+  const own = resolve(io.cwd, home, CONTROLLERS_KUBECONFIG);
+  if (existsSync(own)) return homeFrom !== 'default' || !io.env.KUBECONFIG ? own : undefined;
+  if (homeFrom !== 'flag') return undefined;
+  throw new Failure(`there is no ${own}`, {
+    hint: 'the server of that home writes it when it starts; for another server name a file with --kubeconfig',
+  });
 }

@@ -1,6 +1,9 @@
 import { DUTY_NAMES, type DutyName } from '../../../controllers/duties.ts';
 import { Failure } from '../../failure.ts';
 
+/** Who said which home it is: `--home`, `$COPPICE_HOME`, or nobody. */
+type HomeFrom = 'flag' | 'environment' | 'default';
+
 /** What `coppice controllers` was asked for, with defaults filled in. */
 export interface ControllersProcessOptions {
   readonly kubeconfig: string | undefined;
@@ -10,8 +13,7 @@ export interface ControllersProcessOptions {
   /** Undefined: all. */
   readonly only: readonly DutyName[] | undefined;
   readonly home: string;
-  /** Whether the home was named on the command line. */
-  readonly homeGiven: boolean;
+  readonly homeFrom: HomeFrom;
   /** Of health over plain HTTP on loopback; undefined: none. 0 is any free one. */
   readonly healthPort: number | undefined;
 }
@@ -23,7 +25,7 @@ export function controllersOptions(flags: {
   readonly server: readonly string[] | undefined;
   readonly only: string | undefined;
   readonly home: string;
-  readonly homeGiven: boolean;
+  readonly homeFrom: HomeFrom;
   readonly healthPort: number | undefined;
 }): ControllersProcessOptions {
   const { server = [], only, ...rest } = flags;

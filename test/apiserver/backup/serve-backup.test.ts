@@ -53,6 +53,17 @@ describe('the server’s backup', () => {
     assert.ok(secret !== undefined && !Buffer.from(secret.value).includes('aHVzaC1odXNo'));
   });
 
+  it('has no tokens that are good once', async () => {
+    const prefixes = ['enrollment/tokens/', 'join/tokens/'];
+    await write(world.store, { put: Object.fromEntries(prefixes.map((prefix) => [`${prefix}ab`, '{}'])) });
+    const keys = (await (await ask(world.client)).keys()).map(({ key }) => key);
+    const { entries } = await world.store.range({ prefix: '' });
+    assert.deepEqual(
+      entries.map(({ key }) => key).filter((key) => !keys.includes(key)),
+      ['enrollment/tokens/ab', 'join/tokens/ab'],
+    );
+  });
+
   it('is for operators only', async () => {
     for (const who of [
       hostIdentity('mac-1'),

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { controllerIdentity } from '../../../apiserver/auth/identity.ts';
 import { ServerDirectory } from '../../../apiserver/servers/server-directory.ts';
 import { FORGET_MS, keepServerLease } from '../../../apiserver/servers/server-lease.ts';
-import { silentLogger } from '../../../resources/ambient/log.ts';
+import { lineLogger } from '../../../resources/ambient/log.ts';
 import { ManualClock } from '../../../resources/ambient/manual-clock.ts';
 import { SERVER_LEASE_RENEWAL_MS, SERVER_LEASE_SECONDS } from '../../../resources/streams/server-leases.ts';
 import { eventually } from '../../harness/eventually.ts';
@@ -19,9 +19,11 @@ describe('the lease of an API server', () => {
   let clock: ManualClock;
   let directory: ServerDirectory;
   let held: AsyncDisposableStack;
+  let logged: string[];
   beforeEach(async () => {
     held = new AsyncDisposableStack();
     clock = new ManualClock();
+    logged = [];
     test = held.use(await startTestServer({ clock }));
     directory = held.use(new ServerDirectory(test.server.parts.cache.resource('coordination.k8s.io/leases'), clock));
   });
@@ -36,7 +38,10 @@ describe('the lease of an API server', () => {
         transport: test.server.transportFor(controllerIdentity('apiserver')),
         directory,
         clock,
-        log: silentLogger,
+        log: lineLogger(
+          (line) => void logged.push(line),
+          () => clock.now(),
+        ),
       },
       never,
     );
@@ -117,6 +122,46 @@ describe('the lease of an API server', () => {
     assert.equal((await lease('b')).code, undefined);
     await eventually(clock, 'a has forgotten b', async () => (await lease('b')).code === 404);
     assert.equal((await lease('a')).spec?.holderIdentity, 'a_a', 'a renews its own');
+  });
+
+  const holdBy = async (name: string, holderIdentity: string) => {
+    await send(test.server.app, 'PATCH', `${LEASES}/apiserver-${name}`, {
+      body: { spec: { holderIdentity } },
+      headers: MERGE,
+    });
+  };
+
+  it('is taken back when somebody writes another holder into it, who never renews it', async () => {
+    await using _a = await announce('a');
+    for (const holder of ['x', 'a_other', '']) {
+      await holdBy('a', holder);
+      assert.equal((await lease('a')).spec?.holderIdentity ?? '', holder);
+      await eventually(
+        clock,
+        `it is back from "${holder}"`,
+        async () => (await lease('a')).spec?.holderIdentity === 'a_a',
+      );
+    }
+    assert.equal(directory.addressOf('a'), 'https://a.example:7799');
+  });
+
+  it('is left to another that renews it, and told of once', async () => {
+    await using _a = await announce('a');
+    await holdBy('a', 'a_other');
+    for (let round = 0; round < 20; round++) {
+      await pass(SERVER_LEASE_RENEWAL_MS);
+      assert.equal((await lease('a')).spec?.holderIdentity, 'a_other');
+      await renewElsewhere('a');
+    }
+    assert.deepEqual(
+      logged.map((line) => line.replace(/^\S+ /, '')),
+      ['error server lease is held by another name=a holder=a_other'],
+    );
+    await eventually(
+      clock,
+      'it is back from one that is gone',
+      async () => (await lease('a')).spec?.holderIdentity === 'a_a',
+    );
   });
 
   it('is made again when others took the server for dead', async () => {

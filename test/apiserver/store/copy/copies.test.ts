@@ -160,7 +160,7 @@ describe('copies of stores', function () {
         const target = place(kind);
         await copy(source, await target.fill({ uid: 'u', revision: source.revision() }));
         await using store = await target.open();
-        assert.equal(await countKeys(store, store.revision(), never), 1283);
+        assert.equal(await countKeys(store, '', store.revision(), never), 1283);
       });
     });
   }

@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, readdir, readFile, readlink, stat, symlink, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
+import { writeBackup } from '../../../../apiserver/backup/write-backup.ts';
 import { refuseMarked } from '../../../../cli/serve/store-marks.ts';
 import { systemIds } from '../../../../resources/ambient/system-ids.ts';
 import { write } from '../../../apiserver/store/store-maker.ts';
@@ -64,6 +65,19 @@ describe('coppice backup and restore', function () {
     assert.deepEqual(await tree(join(fresh, 'pki')), ['retired/sealing.key', 'sealing.key']);
     assert.equal(await readFile(join(fresh, 'pki', 'retired', 'sealing.key'), 'utf8'), 'old\n');
     assert.equal((await stat(join(fresh, 'pki', 'sealing.key'))).mode & 0o777, 0o600);
+  });
+
+  it('bring no token back that is good once, not even from an older backup that has it', async () => {
+    const header = { coppiceBackup: 1, schema: 1, store: { uid: 'u', revision: 5 }, takenAt: 'then', product: 'old' };
+    const keys = ['a/b', 'enrollment/tokens/ab', 'join/tokens/cd', 'join/z'];
+    const pages = async function* () {
+      yield keys.map((key) => ({ key, value: Buffer.from('{}') }));
+    };
+    const lines: Buffer[] = [];
+    for await (const line of writeBackup({ ...header, files: 0, keys: keys.length }, [], pages())) lines.push(line);
+    await writeFile(file, gzipSync(Buffer.concat(lines)));
+    assert.match(await run('restore', file, '--home', fresh), /^restored 2 keys/);
+    assert.deepEqual([...(await contentOf(homePlace(fresh))).keys()], ['a/b', 'join/z']);
   });
 
   it('leave the keys out when told to, and say what that means', async () => {

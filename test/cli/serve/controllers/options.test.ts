@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { controllersOptions } from '../../../../cli/serve/controllers/options.ts';
 import { DUTY_NAMES } from '../../../../controllers/duties.ts';
 
-const FLAGS = {
+const FLAGS: Parameters<typeof controllersOptions>[0] = {
   kubeconfig: undefined,
   context: undefined,
   server: undefined,
   only: undefined,
   home: '/h',
-  homeGiven: false,
+  homeFrom: 'default',
   healthPort: undefined,
 };
 
