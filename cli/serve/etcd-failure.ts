@@ -36,12 +36,15 @@ const MEANINGS: readonly (readonly [text: RegExp, said: (options: EtcdOptions) =
 
 /** Why etcd could not be used at the start, without the words of its libraries. */
 export function etcdFailure(error: StoreError, options: EtcdOptions): Failure {
-  const [, said, hint] = MEANINGS.find(([text]) => text.test(error.message)) ?? [
+  const [, said, hint] = MEANINGS.find(([text]) => text.test(detailsOf(error))) ?? [
     undefined,
     (given: EtcdOptions) => away(given.endpoints, 'no answer within ten seconds'),
     'look at --etcd, and whether it speaks TLS (then --etcd-ca is needed)',
   ];
   return new Failure(said(options), { hint, cause: error });
 }
+
+/** The store's own words leave out what its libraries said. */
+const detailsOf = ({ message, cause }: StoreError) => (cause instanceof Error ? cause.message : message);
 
 const away = (endpoints: readonly string[], why: string) => `etcd does not answer at ${endpoints.join(', ')}: ${why}`;

@@ -1,5 +1,6 @@
 import { StoreError } from '../store.ts';
 import { EtcdCallError } from './call-error.ts';
+import { plainCause } from './plain-cause.ts';
 
 /** Compaction goes on by itself, and writes with it once the alarm is off; no restart is needed. */
 const FULL =
@@ -17,7 +18,7 @@ export function readError(error: unknown): unknown {
     case 'NoSpace':
       return new StoreError('NoSpace', FULL, options);
     default:
-      return new StoreError('Unavailable', `etcd does not answer: ${error.message}`, options);
+      return new StoreError('Unavailable', told('etcd does not answer', error), options);
   }
 }
 
@@ -25,5 +26,11 @@ export function readError(error: unknown): unknown {
 export function writeError(error: unknown): unknown {
   if (!(error instanceof EtcdCallError)) return error;
   if (error.failure !== 'Unclear' && error.failure !== 'AnswerTooBig') return readError(error);
-  return new StoreError('UnknownOutcome', `etcd did not answer the write: ${error.message}`, { cause: error });
+  return new StoreError('UnknownOutcome', told('etcd did not answer the write', error), { cause: error });
+}
+
+/** The details stay with the cause. */
+function told(what: string, { message }: EtcdCallError): string {
+  const cause = plainCause(message);
+  return cause === undefined ? what : `${what}: ${cause}`;
 }

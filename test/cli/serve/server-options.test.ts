@@ -114,7 +114,7 @@ describe('an etcd that cannot be used', () => {
   const etcd = { kind: 'etcd', endpoints: ['127.0.0.1:2379', 'b:2379'], root: 'coppice' } as const;
   const auth = { username: 'coppice', password: 'never told' };
   const told = (message: string, given: Parameters<typeof etcdFailure>[1] = etcd) =>
-    etcdFailure(new StoreError('Unavailable', `etcd does not answer: ${message}`), given);
+    etcdFailure(new StoreError('Unavailable', 'etcd does not answer', { cause: new Error(message) }), given);
 
   for (const [message, said, given] of [
     [
