@@ -1,4 +1,4 @@
-// `npm test`: types, lint and every suite, the same here and in CI. Each folder of test/ is a suite (of test/nodelet each folder in it, as
+// `npm test`: types, lint and every suite, the same here and in CI. Each folder of test/ is a suite (of test/cli and test/nodelet each folder in it, as
 // real guests take their time) and runs in a process of its own, two at a time; each prints its time. Generated files are compared by the suites themselves.
 import './check-node.js';
 import { spawn } from 'node:child_process';
@@ -92,7 +92,8 @@ function count(name, { stats, failures, pending }, code, said) {
 const LONG = [
   'nodelet/drivers',
   'clients',
-  'cli',
+  'cli/serve',
+  'cli/up',
   'apiserver',
   'nodelet/images',
   'docs',
@@ -102,7 +103,7 @@ const LONG = [
   'wire',
 ];
 /** Folders whose folders are suites of their own. */
-const SPLIT = new Set(['nodelet']);
+const SPLIT = new Set(['cli', 'nodelet']);
 
 /** Every test once: the files beside the folders of test/ are a suite too. */
 function suites() {
