@@ -40,7 +40,7 @@ export class Layout {
   }
 }
 
-interface KeySpan {
+export interface KeySpan {
   readonly key: Buffer;
   readonly range_end: Buffer;
 }
