@@ -11,6 +11,30 @@ export interface StoredObject {
   readonly revision: number;
 }
 
+/** A stored object whose encoding is spliced when it is first asked for: of most that are read at a start nobody asks. */
+class SplicedObject implements StoredObject {
+  readonly key: string;
+  readonly object: KubeObject;
+  readonly revision: number;
+  #value: Uint8Array;
+  #spliced = false;
+
+  constructor(key: string, object: KubeObject, value: Uint8Array, revision: number) {
+    this.key = key;
+    this.object = object;
+    this.#value = value;
+    this.revision = revision;
+  }
+
+  get bytes(): Uint8Array {
+    if (!this.#spliced) {
+      this.#value = withVersion(this.#value, this.revision);
+      this.#spliced = true;
+    }
+    return this.#value;
+  }
+}
+
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 const METADATA = encoder.encode('"metadata":{');
@@ -31,14 +55,14 @@ export function decodeStored(
 ): StoredObject {
   const object = parse(decoder.decode(value)) as KubeObject;
   object.metadata.resourceVersion = String(revision);
-  return { key, object, bytes: withVersion(value, revision), revision };
+  return new SplicedObject(key, object, value, revision);
 }
 
 /** What `decodeStored` makes of an object's encoding, when the object is at hand. */
 export function readBack(key: string, written: KubeObject, value: Uint8Array, revision: number): StoredObject {
   const object = withoutUndefined(written);
   const metadata = { ...object.metadata, resourceVersion: String(revision) };
-  return { key, object: { ...object, metadata }, bytes: withVersion(value, revision), revision };
+  return new SplicedObject(key, { ...object, metadata }, value, revision);
 }
 
 /** A value as it reads back from JSON: without the fields that are undefined. Parts that have none are shared with it. */
