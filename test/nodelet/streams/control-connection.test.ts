@@ -1,9 +1,14 @@
 import assert from 'node:assert/strict';
 import { ServerChoice } from '../../../apiserver/client/server-choice.ts';
+import { Standing } from '../../../nodelet/standing.ts';
 import { keepControlConnection } from '../../../nodelet/streams/control-connection.ts';
 import { lineLogger } from '../../../resources/ambient/log.ts';
 import { ManualClock } from '../../../resources/ambient/manual-clock.ts';
-import { PING_INTERVAL_MS, type StreamRequest } from '../../../resources/streams/control-messages.ts';
+import {
+  PING_INTERVAL_MS,
+  SECOND_NODELET_CLOSE,
+  type StreamRequest,
+} from '../../../resources/streams/control-messages.ts';
 import { eventually } from '../drivers/eventually.ts';
 import { StreamServer } from './stream-server.ts';
 
@@ -18,6 +23,8 @@ describe('control connection', () => {
   /** Servers besides the first. */
   let more: StreamServer[];
   let losses: number;
+  let standing: Standing;
+  let errors: string[];
   /** What the last loss was answered with. */
   let againInMs: number;
 
@@ -30,6 +37,8 @@ describe('control connection', () => {
     silent = [];
     more = [];
     losses = 0;
+    standing = new Standing(false);
+    errors = [];
   });
   afterEach(async () => {
     ending.abort();
@@ -51,12 +60,15 @@ describe('control connection', () => {
         random: () => random,
         log: lineLogger(
           (line) => {
+            if (line.includes('this nodelet does not act')) errors.push(line);
             if (!line.includes('control socket lost')) return;
             losses += 1;
             againInMs = Number(/againInMs=(\d+)/.exec(line)?.[1]);
           },
           () => clock.now(),
         ),
+        instance: { id: 'one', where: 'here' },
+        standing,
         onDial: (ticket, stream, { url }) => {
           dials.push([ticket, stream]);
           askedBy.push(url);
@@ -183,6 +195,35 @@ describe('control connection', () => {
     second.refuse = false;
     await clock.advance(1000);
     await eventually('it is open', () => second.controls[0]);
+  });
+
+  it('may act from when a server took it, also without one, until a server refuses it for another', async () => {
+    server.second = 'another nodelet is at mac7';
+    start(1);
+    const passes = async (ms: number, what: string, holds: () => boolean) => {
+      await eventually('it waits', () => clock.waiting === 1);
+      await clock.advance(ms);
+      await eventually(what, holds);
+    };
+    await eventually('it is refused', () => standing.refusal === 'another nodelet is at mac7');
+    assert.equal(standing.acts, false);
+    for (const ms of [500, 1_000, 2_000, 4_000, 5_000, 5_000]) {
+      const tries = server.paths.length;
+      await passes(ms, 'it is tried again', () => server.paths.length === tries + 1);
+    }
+    assert.equal(errors.length, 1, 'said once');
+    assert.match(errors[0] ?? '', /mac7/);
+    server.second = undefined;
+    await passes(5_000, 'it is taken', () => standing.acts && standing.refusal === undefined);
+    server.refuse = true;
+    server.controls[0]?.terminate();
+    await waits();
+    assert.equal(standing.acts, true, 'a server that is away changes nothing');
+    server.refuse = false;
+    await passes(500, 'it is open', () => server.controls.length === 2);
+    server.controls[1]?.close(SECOND_NODELET_CLOSE, 'another is at work');
+    await eventually('it is let go of', () => !standing.acts);
+    assert.equal(errors.length, 2);
   });
 
   it('gives up a server that does not take it, sooner than a silent one', async () => {

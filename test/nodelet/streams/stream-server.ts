@@ -24,6 +24,8 @@ export class StreamServer implements AsyncDisposable {
   /** Handshakes it saw, by path. */
   readonly paths: string[] = [];
   refuse = false;
+  /** Tells everybody that another nodelet is at work: with this message. */
+  second: string | undefined;
   /** Answers no handshake. */
   stall = false;
   readonly #http: Server;
@@ -43,6 +45,11 @@ export class StreamServer implements AsyncDisposable {
       this.paths.push(url.pathname);
       if (this.stall) return void this.#stalled.push(socket.on('error', () => {}).resume());
       const wanted = url.pathname.endsWith('/control') ? CONTROL_PROTOCOL : DIALBACK_PROTOCOL;
+      if (this.second !== undefined) {
+        const body = JSON.stringify({ kind: 'Status', reason: 'Conflict', message: this.second });
+        socket.end(`HTTP/1.1 409 Conflict\r\ncontent-length: ${body.length}\r\n\r\n${body}`);
+        return;
+      }
       if (this.refuse || request.headers['sec-websocket-protocol'] !== wanted) {
         socket.end('HTTP/1.1 503 Service Unavailable\r\ncontent-length: 0\r\n\r\n');
         return;
