@@ -1,5 +1,6 @@
 import { rfc3339 } from '../../resources/ambient/clock.ts';
-import { ApiError } from '../../resources/meta/api-error.ts';
+import { Policy } from '../../resources/kinds/policy.ts';
+import { ApiError, notFound } from '../../resources/meta/api-error.ts';
 import { JOIN_TOKEN_HASH } from '../auth/identity.ts';
 import { writeOptions } from '../requests/write-options.ts';
 import type { Answerer } from '../verbs/answer.ts';
@@ -26,6 +27,7 @@ export class ServerJoining {
   }
 
   readonly token: Answerer = async (question, context) => {
+    needPolicy(context);
     refuseDryRun(context);
     const { authorities } = this.#read();
     const { expirationSeconds } = question.spec as { expirationSeconds: number | bigint };
@@ -35,6 +37,7 @@ export class ServerJoining {
   };
 
   readonly join: Answerer = async (question, context) => {
+    needPolicy(context);
     refuseDryRun(context);
     const { files } = this.#read();
     await this.#tokens.use(context.identity.extra?.[JOIN_TOKEN_HASH]?.[0] ?? '', context.request.signal);
@@ -45,6 +48,11 @@ export class ServerJoining {
     if (this.#material !== undefined) return this.#material();
     throw new ApiError('ServiceUnavailable', 'this server lets no other in: it has no folder of keys');
   }
+}
+
+function needPolicy(context: VerbContext): void {
+  const name = nameOf(context);
+  if (context.parts.cache.world.get(Policy, undefined, name) === undefined) throw notFound(Policy, name);
 }
 
 function refuseDryRun({ request }: VerbContext): void {

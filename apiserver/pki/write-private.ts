@@ -17,7 +17,8 @@ export function writePrivate(path: string, content: string | Uint8Array): void {
   } catch (error) {
     // Half of a key is of no use to anybody who may find it.
     rmSync(draft, { force: true });
-    throw error;
+    // The system does not say of which file a write is that failed.
+    throw error instanceof Error ? Object.assign(error, { path: draft }) : error;
   }
   syncPath(dirname(path));
 }

@@ -1,5 +1,4 @@
-import { existsSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
+import { createReadStream, existsSync } from 'node:fs';
 import { delimiter, dirname, isAbsolute, join, resolve } from 'node:path';
 import { load } from 'js-yaml';
 import { isObject, type JsonObject } from '../../resources/meta/object.ts';
@@ -17,6 +16,8 @@ export interface Kubeconfig {
 
 /** Fields that name files, relative to the kubeconfig they stand in. */
 const PATHS = ['certificate-authority', 'client-certificate', 'client-key', 'tokenFile'];
+const MOST_BYTES = 16 << 20;
+const UNREAD: Readonly<Record<string, string>> = { EACCES: 'no permission to read it', EISDIR: 'it is a folder' };
 
 /** The files used: `--kubeconfig`, else `$KUBECONFIG`, else the one in the home if it is there, else `~/.kube/config`. */
 export function kubeconfigFiles(io: Io, flag: string | undefined): string[] {
@@ -57,14 +58,27 @@ type KubeconfigFile = Omit<Kubeconfig, 'files'>;
 export async function readKubeconfigFile(file: string): Promise<KubeconfigFile | undefined> {
   let text: string;
   try {
-    text = await readFile(file, 'utf8');
+    text = await readText(file);
   } catch (error) {
+    if (error instanceof Failure) throw error;
     const code = error instanceof Error && 'code' in error ? error.code : undefined;
     if (code === 'ENOENT') return undefined;
-    const why = code === 'EACCES' ? 'no permission to read it' : `it cannot be read (${String(code)})`;
+    const why = UNREAD[String(code)] ?? `it cannot be read (${String(code)})`;
     throw new Failure(`kubeconfig ${file}: ${why}`, { cause: error });
   }
   return parseKubeconfig(file, text);
+}
+
+/** A pipe is read as a file is, and a device that has no end (/dev/zero, say) no further than a kubeconfig goes. */
+async function readText(file: string): Promise<string> {
+  const pieces: Buffer[] = [];
+  let bytes = 0;
+  for await (const piece of createReadStream(file) as AsyncIterable<Buffer>) {
+    pieces.push(piece);
+    bytes += piece.length;
+    if (bytes > MOST_BYTES) throw new Failure(`kubeconfig ${file}: it is larger than 16 MiB, so it is none`);
+  }
+  return Buffer.concat(pieces).toString('utf8');
 }
 
 export function parseKubeconfig(file: string, text: string): KubeconfigFile {

@@ -184,6 +184,12 @@ function serverFailure(error: unknown, deps: ServerDeps): unknown {
     const hint = 'choose one above 1023 with --port';
     return new Failure(`no permission to listen on port ${port}`, { hint, cause: error });
   }
-  const failure = startFailure(error, home.path);
-  return deps.pki === undefined ? failure : startFailure(failure, deps.pki, '--pki');
+  const ofKeys = keysFailure(error, deps.pki);
+  return ofKeys === error ? startFailure(error, home.path) : ofKeys;
+}
+
+/** An error of a file in the folder that `--pki` names, which may lie below the home. An error of no file at all is none of its. */
+function keysFailure(error: unknown, folder: string | undefined): unknown {
+  const { path } = (error ?? {}) as NodeJS.ErrnoException;
+  return folder === undefined || path === undefined ? error : startFailure(error, folder, '--pki');
 }

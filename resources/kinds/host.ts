@@ -21,6 +21,9 @@ const amounts = (what: string) =>
     ),
   );
 
+/** The uid of a store, and a revision of it. */
+const STORE_AT_REVISION = '^[0-9A-Za-z-]+@[0-9]+$';
+
 const spec = Type.Object(
   {
     group: Type.String({
@@ -34,8 +37,9 @@ const spec = Type.Object(
     trustedStore: Type.Optional(
       Type.String({
         maxLength: 253,
+        pattern: STORE_AT_REVISION,
         description:
-          'Acknowledges that the store was put back or replaced: what status.distrustedStore says. Good once; until then nothing is stopped or removed here.',
+          'Acknowledges that the store was put back or replaced: what status.distrustedStore says, UID@REVISION. Good once; until then nothing is stopped or removed here.',
       }),
     ),
   },

@@ -37,10 +37,15 @@ export async function runMigrate(io: Io, { home: folder, from, to }: MigrateOpti
     printLine(io, `revisions go on from ${revision}; ${source.name} is closed`);
   } catch (error) {
     io.signal.throwIfAborted();
-    if (from.kind === 'etcd') throw explainFailure(error, from);
-    const explained = explainFailure(error, to);
-    throw explained instanceof Failure ? forTarget(explained) : explained;
+    throw explained(error, from, to);
   }
+}
+
+/** At most one of the two places is etcd; where it is the second, flags of other names told of it. */
+function explained(error: unknown, from: StoreOptions, to: StoreOptions | undefined): unknown {
+  if (from.kind === 'etcd' || to === undefined) return explainFailure(error, from);
+  const failure = explainFailure(error, to);
+  return failure instanceof Failure ? forTarget(failure) : failure;
 }
 
 /** One that says it went here goes on; one that went elsewhere is nothing but a copy. */
@@ -113,7 +118,7 @@ export async function runTakeBack(io: Io, { home: folder, from, to }: TakeBackOp
     printLine(io, 'hosts stop and remove nothing until: coppice host trust-store --all');
   } catch (error) {
     io.signal.throwIfAborted();
-    throw explainFailure(error, to ?? from);
+    throw explained(error, from, to);
   }
 }
 

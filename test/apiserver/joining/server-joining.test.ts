@@ -111,6 +111,20 @@ describe('letting a new server in', () => {
     assert.equal((await join(token)).status, 201, 'it was not used up by any of this');
   });
 
+  it('is of the Policy that there is, and of no other', async () => {
+    const { token } = await mint();
+    const other = POLICY.replace('default', 'other');
+    const credential = { kind: 'wire', bearer: token } as const;
+    for (const [path, wish] of [
+      ['jointoken', { body: ASK }],
+      ['join', { body: JOIN, credential }],
+    ] as const) {
+      const { status, body } = await send(server.app, 'POST', `${other}/${path}`, wish);
+      assert.deepEqual([status, body.message], [404, 'policies.coppice.dev "other" not found']);
+    }
+    assert.equal((await join(token)).status, 201, 'it was not used up by this');
+  });
+
   it('does nothing in a dry run', async () => {
     const { token } = await mint();
     const answer = await send(server.app, 'POST', `${POLICY}/jointoken?dryRun=All`, { body: ASK });

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
@@ -31,6 +32,16 @@ const config = (user: object, cluster: object = {}) =>
   });
 
 describe('the kubeconfig', () => {
+  it('is no folder, and no device without an end', async function () {
+    this.timeout(20_000);
+    const folder = await CliFolder.make();
+    const said = async (file: string) => (await folder.run(['get', 'hosts', '--kubeconfig', file])).stderr;
+    assert.equal(await said(folder.path), `error: kubeconfig ${folder.path}: it is a folder\n`);
+    if (existsSync('/dev/zero'))
+      assert.equal(await said('/dev/zero'), 'error: kubeconfig /dev/zero: it is larger than 16 MiB, so it is none\n');
+    await folder[Symbol.asyncDispose]();
+  });
+
   let folder: CliFolder;
   beforeEach(async () => {
     folder = await CliFolder.make();

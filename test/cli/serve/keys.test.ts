@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { X509Certificate } from 'node:crypto';
-import { cpSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { connect, type TLSSocket } from 'node:tls';
 import { tokenIn } from '../../../apiserver/pki/admin-kubeconfig.ts';
 import { addNext, useNext } from '../../../apiserver/pki/rotation.ts';
+import { writePrivate } from '../../../apiserver/pki/write-private.ts';
 import { systemClock } from '../../../resources/ambient/system-clock.ts';
 import { systemIds } from '../../../resources/ambient/system-ids.ts';
 import { certificationRequest } from '../../harness/certification-request.ts';
@@ -270,5 +271,23 @@ describe('a folder of keys that cannot be', () => {
       Object.assign(places, { '/proc/coppice/keys': '/proc/coppice cannot be made there' });
     for (const [pki, message] of Object.entries(places))
       await assert.rejects(world.serve('one', { pki }), { message, hint: 'choose another folder with --pki' });
+  });
+
+  it('is told apart from the home that it lies in', async function () {
+    this.timeout(60_000);
+    await using world = await KeysWorld.make();
+    const pki = join(world.path('one'), 'keys');
+    mkdirSync(join(world.path('one')), { recursive: true });
+    writeFileSync(pki, '');
+    const message = `${pki} is a file, not a folder`;
+    await assert.rejects(world.serve('one', { pki }), { message, hint: 'choose another folder with --pki' });
+  });
+
+  it('is named where a write fails, of which the system tells no file', async function () {
+    if (!existsSync('/dev/full')) return this.skip();
+    await using world = await KeysWorld.make();
+    const path = world.path('ca.key');
+    symlinkSync('/dev/full', `${path}.${process.pid}.tmp`);
+    assert.throws(() => writePrivate(path, 'x'), { code: 'ENOSPC', path: `${path}.${process.pid}.tmp` });
   });
 });

@@ -125,6 +125,21 @@ describe('coppice migrate-store', function () {
     assert.match(await refused(...takeBack, '--force'), /was never moved/);
   });
 
+  it('names the flags of the place it went to when that is away', async () => {
+    const other = await EtcdServer.start();
+    const to = ['--to-etcd', other.endpoint];
+    try {
+      await fill(homePlace(home), 1);
+      await run('migrate-store', '--home', home, ...to);
+    } finally {
+      await other[Symbol.asyncDispose]();
+    }
+    assert.match(
+      await refused('migrate-store', '--home', home, '--take-back', ...to),
+      /^error: etcd does not answer at .*\nhint: .*--to-etcd$/m,
+    );
+  });
+
   it('refuses a place that has a store, and changes nothing', async () => {
     await fill(homePlace(home), 2);
     await fill(etcdPlace(etcd, root), 3);
