@@ -57,7 +57,9 @@ export async function watch(context: VerbContext): Promise<ServerResponse> {
 
 /** A watch that is cut off as soon as it begins makes clients list anew; told to come again, they go on from where they were, here or at another server. */
 function stopping(): ApiError {
-  return new ApiError('ServiceUnavailable', 'the server begins no watches any more', { details: { retryAfterSeconds: 1 } });
+  return new ApiError('ServiceUnavailable', 'the server begins no watches any more', {
+    details: { retryAfterSeconds: 1 },
+  });
 }
 
 interface Initial {

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, realpathSync } from 'node:fs';
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { delimiter, dirname, join, resolve } from 'node:path';
 import { load } from 'js-yaml';
@@ -24,15 +24,22 @@ export async function kubeconfig(io: Io, options: KubeconfigOptions): Promise<vo
     return;
   }
   if (!options.merge) return printLine(io, `export KUBECONFIG=${quoted(file)}`);
-  const target = mergeTarget(io);
+  const target = mergeTarget(io, file);
   const ours = await readYaml(file);
   await writePrivately(target, renderYaml(mergeKubeconfig(existsSync(target) ? await readYaml(target) : {}, ours)));
   printLine(io, `merged into ${target}; use it with kubectl --context ${String(ours['current-context'])}`);
 }
 
-function mergeTarget(io: Io): string {
-  const first = (io.env.KUBECONFIG ?? '').split(delimiter).find((path) => path !== '');
-  return first === undefined ? join(io.userHome, '.kube', 'config') : resolve(io.cwd, first);
+/** The user's own kubeconfig. Where a shell was pointed at ours, which is `from`, it is the one that kubectl uses otherwise. */
+function mergeTarget(io: Io, from: string): string {
+  const listed = (io.env.KUBECONFIG ?? '').split(delimiter).filter((path) => path !== '');
+  const others = listed.map((path) => resolve(io.cwd, path)).filter((path) => !isSameFile(path, from));
+  return others[0] ?? join(io.userHome, '.kube', 'config');
+}
+
+function isSameFile(a: string, b: string): boolean {
+  if (!existsSync(a) || !existsSync(b)) return a === b;
+  return realpathSync(a) === realpathSync(b);
 }
 
 /** `theirs` with our clusters, users and contexts put in (replacing those of the same name). Their current context stays, if they have one. */

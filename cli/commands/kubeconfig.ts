@@ -12,7 +12,7 @@ export default class Kubeconfig extends CoppiceCommand {
     raw: Flags.boolean({ default: false, description: 'print the kubeconfig itself' }),
     merge: Flags.boolean({
       default: false,
-      description: 'add it to the first file of $KUBECONFIG, or ~/.kube/config',
+      description: 'add it to the first file of $KUBECONFIG that is not this one, or ~/.kube/config',
       exclusive: ['raw'],
     }),
   };

@@ -18,7 +18,8 @@ export const hostInUse: Guard<Host> = {
     if (!ends(change) || change.before === undefined || !isTrue(change.before, 'Ready')) return undefined;
     const bound = users(world, (vm) => vm.spec.hostName === nameOf(change));
     if (bound.length === 0) return undefined;
-    const message = `${count(bound)} bound to it (${listed(bound)}); ${removal(bound)}, or stop its nodelet`;
+    const vms = bound.length === 1 ? 'the VM' : 'the VMs';
+    const message = `${count(bound)} bound to it (${listed(bound)}); delete ${vms} first, or stop the host's nodelet and wait until the host is not Ready (about 40 s): its VMs are Failed (HostLost) then`;
     return { answer: 'Forbidden', cause: 'HostInUse', message };
   },
 };

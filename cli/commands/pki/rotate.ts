@@ -33,7 +33,7 @@ export default class PkiRotate extends CoppiceCommand {
     }),
     offline: Flags.boolean({ default: false, description: 'no server runs, so none is waited for' }),
     timeout: Flags.string({
-      description: 'how long to wait for servers and hosts',
+      description: 'how long each step waits for servers and hosts before it names those it waits for and stops',
       default: '3m',
       helpValue: 'DURATION',
     }),

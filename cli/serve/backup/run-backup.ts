@@ -2,6 +2,7 @@ import { existsSync, lstatSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { readBackupFile, writeBackupFile } from '../../../apiserver/backup/backup-file.ts';
 import { BackupError, type BackupFile, type BackupHeader } from '../../../apiserver/backup/backup-format.ts';
+import { ForeignKeysError, ForeignSeals } from '../../../apiserver/backup/foreign-seals.ts';
 import { StoreError } from '../../../apiserver/store/store.ts';
 import { systemIds } from '../../../resources/ambient/system-ids.ts';
 import { Failure } from '../../failure.ts';
@@ -38,9 +39,21 @@ export async function runBackup(io: Io, options: BackupOptions): Promise<void> {
     printLine(io, `${path}: ${sizeOf(bytes)}`);
   } catch (error) {
     io.signal.throwIfAborted();
+    if (error instanceof ForeignKeysError) throw otherFolder(error, options.pki);
     throw explainFailure(error, options.store, path);
   }
 }
+
+/** The folder is that of another installation. */
+function otherFolder(error: ForeignKeysError, folder: string): Failure {
+  const { missing, there } = error;
+  return new Failure(
+    `${folder} is not the pki folder of this store: its Secrets are sealed with key ${missing.join(', ')}, and the folder has ${keysSaid(there)}`,
+    { hint: 'name the folder of its servers with --pki, or leave the keys out with --no-pki', cause: error },
+  );
+}
+
+const keysSaid = (ids: readonly string[]) => (ids.length === 0 ? 'no such key' : `key ${ids.join(', ')}`);
 
 /** A device, a pipe or a link would be replaced by the file, and not be written to. */
 function checkPlace(path: string, force: boolean): void {
@@ -58,7 +71,8 @@ function checkPlace(path: string, force: boolean): void {
 export async function verifyBackup(io: Io, file: string): Promise<void> {
   const path = resolve(io.cwd, file);
   try {
-    const { header, files } = await checkBackup(io, path);
+    const { header, files, seals } = await checkBackup(io, path);
+    checkSeals(path, seals, files, 'take it again with the --pki of its servers');
     const { store, takenAt, product, keys } = header;
     printLine(io, `${path} is whole: ${keys} keys at revision ${store.revision} of store ${store.uid}`);
     printLine(io, `taken on ${takenAt} by Coppice ${product}, ${inIt(files.length)}`);
@@ -72,19 +86,37 @@ export async function verifyBackup(io: Io, file: string): Promise<void> {
 export async function checkBackup(
   io: Io,
   path: string,
-): Promise<{ readonly header: BackupHeader; readonly files: readonly BackupFile[] }> {
+): Promise<{ readonly header: BackupHeader; readonly files: readonly BackupFile[]; readonly seals: ForeignSeals }> {
   using progress = new Progress(io);
   const files: BackupFile[] = [];
+  const seals = new ForeignSeals();
   let header: BackupHeader | undefined;
   let keys = 0;
   for await (const record of readBackupFile(path, io.signal)) {
     if (record.kind === 'header') header = record.header;
     else if (record.kind === 'file') files.push(record.file);
-    else keys += record.entries.length;
+    else {
+      keys += record.entries.length;
+      seals.look(record.entries);
+    }
     progress.say(`checking ${path}: ${keys} of ${header?.keys ?? 0} keys`);
   }
   if (header === undefined) throw new TypeError('a backup without a header');
-  return { header, files };
+  return { header, files, seals };
+}
+
+/** Throws a `Failure` when the keys in a backup are not those that sealed what is in it. */
+export function checkSeals(path: string, seals: ForeignSeals, files: readonly BackupFile[], hint: string): void {
+  try {
+    seals.check(files);
+  } catch (error) {
+    if (!(error instanceof ForeignKeysError)) throw error;
+    const { missing, there } = error;
+    throw new Failure(
+      `${path}: the pki folder in it is that of another store: Secrets in it are sealed with key ${missing.join(', ')}, and the folder has ${keysSaid(there)}`,
+      { hint, cause: error },
+    );
+  }
 }
 
 async function write(io: Io, source: OpenSource, files: readonly BackupFile[], path: string, force: boolean) {

@@ -16,13 +16,15 @@ import { beginRestoring, endRestoring, giveUpRestoring, type MoveTarget, targetO
 import { readPkiFolder, samePki, writePkiFolder } from './pki-folder.ts';
 import type { Place } from './place.ts';
 import { Progress } from './progress.ts';
-import { checkBackup } from './run-backup.ts';
+import { checkBackup, checkSeals } from './run-backup.ts';
 
 export interface RestoreOptions extends Place {
   readonly file: string;
   readonly withPki: boolean;
   readonly dryRun: boolean;
 }
+
+const OTHER_KEYS = 'leave its keys out with --no-pki, and put those of its servers where the new store looks for them';
 
 /** What revisions are ahead by after a restore: more than a fleet can have written since the backup was taken. */
 const AHEAD = 1_000_000_000;
@@ -35,7 +37,8 @@ export async function runRestore(io: Io, options: RestoreOptions): Promise<void>
   const path = resolve(io.cwd, options.file);
   const storePath = join(options.home, 'state.db');
   try {
-    const { header, files } = await checkBackup(io, path);
+    const { header, files, seals } = await checkBackup(io, path);
+    if (keysTo(files, options)) checkSeals(path, seals, files, OTHER_KEYS);
     const target = targetOf(options.store, storePath);
     if (options.dryRun) {
       await checkEmpty(target, files, options);

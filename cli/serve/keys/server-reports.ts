@@ -7,6 +7,7 @@ import type { Clock } from '../../../resources/ambient/clock.ts';
 import type { CoordinationLease } from '../../../resources/kinds/coordination-lease.ts';
 import { CoordinationLease as LEASES } from '../../../resources/kinds/coordination-lease.ts';
 import { ApiError } from '../../../resources/meta/api-error.ts';
+import { humanDuration } from '../../../resources/meta/duration.ts';
 import {
   KEY_REPORT_ANNOTATION,
   KEY_REPORT_LABEL,
@@ -18,10 +19,13 @@ import { Failure } from '../../failure.ts';
 import type { Io } from '../../io.ts';
 import { connectionOf } from '../../kubeconfig/connection.ts';
 import { loadKubeconfig } from '../../kubeconfig/kubeconfig.ts';
+import { WaitingLine } from './waiting-line.ts';
 
 /** What a server that runs says of the keys it works with. */
 export interface ServerReport extends KeyReport {
   readonly server: string;
+  /** When it said so last, in milliseconds since 1970. */
+  readonly heardAtMs: number;
 }
 
 export interface ReportsDeps {
@@ -52,6 +56,7 @@ export async function awaitServers(
 ): Promise<readonly string[]> {
   const { clock, io } = deps;
   const deadlineMs = clock.monotonic() + wanted.timeoutMs;
+  const waiting = new WaitingLine(deps);
   for (;;) {
     const reports = await serverReports(deps).catch((error: unknown) => {
       // A token or an authority that was changed a moment ago is known to a server a moment later.
@@ -61,8 +66,18 @@ export async function awaitServers(
     const behind = reports?.filter((report) => !wanted.holds(report)) ?? [];
     if (reports !== undefined && reports.length > 0 && behind.length === 0) return reports.map(({ server }) => server);
     if (clock.monotonic() >= deadlineMs) throw notYet(wanted.what, reports ?? [], behind, deps.folder);
+    const names = behind.map(({ server }) => server);
+    waiting.tell(
+      names,
+      names.length === 0 ? 'a server that says which keys it works with' : serversSaid(behind, clock.now()),
+    );
     await clock.sleep(LOOK_MS, io.signal);
   }
+}
+
+function serversSaid(reports: readonly ServerReport[], nowMs: number): string {
+  const each = reports.map(({ server, heardAtMs }) => `${server} (last heard ${humanDuration(nowMs - heardAtMs)} ago)`);
+  return `server${each.length === 1 ? '' : 's'} ${each.join(', ')}`;
 }
 
 function notYet(
@@ -89,7 +104,8 @@ function isLive({ spec = {} }: CoordinationLease, nowMs: number): boolean {
 function reportIn({ metadata, spec }: CoordinationLease): ServerReport {
   const report = parseKeyReport(metadata.annotations?.[KEY_REPORT_ANNOTATION]);
   const { keys = {}, behind = null, hostsBehind = [], lastOldToken = null } = report;
-  return { server: spec?.holderIdentity ?? metadata.name, keys, behind, hostsBehind, lastOldToken };
+  const heardAtMs = Date.parse(spec?.renewTime ?? '');
+  return { server: spec?.holderIdentity ?? metadata.name, heardAtMs, keys, behind, hostsBehind, lastOldToken };
 }
 
 /** The kubeconfig of the home where there is one, else the one that is used anyway. */
@@ -107,6 +123,7 @@ export function kubeconfigFor(home: { readonly kubeconfig: string }, flag: strin
 export async function awaitHosts(deps: ReportsDeps, timeoutMs: number): Promise<void> {
   const { clock, io } = deps;
   const deadlineMs = clock.monotonic() + timeoutMs;
+  const waiting = new WaitingLine(deps);
   for (;;) {
     const behind = [...new Set((await serverReports(deps)).flatMap(({ hostsBehind }) => hostsBehind))].sort();
     if (behind.length === 0) return;
@@ -114,6 +131,7 @@ export async function awaitHosts(deps: ReportsDeps, timeoutMs: number): Promise<
       throw new Failure(`hosts that do not know of the authorities yet: ${behind.join(', ')}`, {
         hint: 'a host asks once a minute while it runs: run this again then. --force does not wait for them, and they have to be enrolled anew',
       });
+    waiting.tell(behind, `host${behind.length === 1 ? '' : 's'} ${behind.join(', ')}: each asks once a minute`);
     await clock.sleep(LOOK_MS, io.signal);
   }
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
-import { stat } from 'node:fs/promises';
+import { readFile, rm, stat, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { load } from 'js-yaml';
@@ -150,6 +150,20 @@ describe('the kubeconfig', () => {
     const merged = await loadKubeconfig(ioIn(folder, {}), target);
     assert.equal(merged.currentContext, 'mine');
     assert.deepEqual([...merged.clusters.keys()], ['old', 'c']);
+  });
+
+  it('is never merged into itself: a shell that uses it has it merged into the usual one', async () => {
+    const own = await folder.write('kubeconfig', config({ token: 't' }));
+    await symlink(own, join(folder.path, 'link'));
+    const before = await readFile(own, 'utf8');
+    const usual = join(folder.path, '.kube', 'config');
+    for (const set of [own, join(folder.path, 'link'), `:${own}`]) {
+      await rm(usual, { force: true });
+      const { stdout } = await folder.run(['kubeconfig', '--merge'], { env: { KUBECONFIG: set } });
+      assert.ok(stdout.startsWith(`merged into ${usual}; `), stdout);
+      assert.equal(await readFile(own, 'utf8'), before);
+      assert.deepEqual([...(await loadKubeconfig(ioIn(folder, {}), usual)).contexts.keys()], ['x', 'y']);
+    }
   });
 
   it('merged twice is the same as merged once', () => {

@@ -43,11 +43,11 @@ describe('a Host that is deleted', () => {
   it('stays while it is Ready and VMs are bound to it, which are named', () => {
     assert.equal(
       refused(aHost(), bound('a')),
-      'HostInUse: 1 VM is bound to it (red/a); delete it first, or stop its nodelet',
+      "HostInUse: 1 VM is bound to it (red/a); delete the VM first, or stop the host's nodelet and wait until the host is not Ready (about 40 s): its VMs are Failed (HostLost) then",
     );
     assert.equal(
       refused(aHost(), ...['d', 'c', 'b', 'a'].map((name) => bound(name))),
-      'HostInUse: 4 VMs are bound to it (red/a, red/b, red/c, …); delete them first, or stop its nodelet',
+      "HostInUse: 4 VMs are bound to it (red/a, red/b, red/c, …); delete the VMs first, or stop the host's nodelet and wait until the host is not Ready (about 40 s): its VMs are Failed (HostLost) then",
     );
     assert.match(refused(aHost(), deleted(bound('a'))) ?? '', /^HostInUse/);
     assert.match(refused(aHost(), bound('a', GONE)) ?? '', /^HostInUse/);

@@ -1,9 +1,14 @@
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { mkdir, readdir, readFile, readlink, stat, symlink, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
+
 import { writeBackup } from '../../../../apiserver/backup/write-backup.ts';
+import { Sealer } from '../../../../apiserver/sealing/sealer.ts';
+import { sealingKeyId } from '../../../../apiserver/sealing/sealing-key-id.ts';
+
 import { refuseMarked } from '../../../../cli/serve/store-marks.ts';
 import { systemIds } from '../../../../resources/ambient/system-ids.ts';
 import { write } from '../../../apiserver/store/store-maker.ts';
@@ -162,6 +167,52 @@ describe('coppice backup and restore', function () {
     }
     assert.match(await refused('restore', 'away.backup', '--home', fresh), /there is no \S+away\.backup/);
     assert.equal(existsSync(fresh), false);
+  });
+
+  it('take no keys of another installation for those of the store', async () => {
+    const [own, other] = [systemIds.secret(32), systemIds.secret(32)];
+    const idOf = (key: string) => sealingKeyId(Buffer.from(key, 'hex'));
+    const at = 'objects/core/secrets/demo/s';
+    await using store = await homePlace(home).open();
+    const value = Buffer.from(new Sealer([own]).seal(Buffer.from('{}'), at, 'uid'));
+    assert.ok((await store.txn({ compares: [], puts: [{ key: at, value }], deletes: [] }).done).ok);
+    await store[Symbol.asyncDispose]();
+    const pki = join(home, 'pki');
+    await writeFile(join(pki, 'sealing.key'), `${other}\n${own}\n`);
+    await back();
+    await run('backup', '--verify', file);
+    await writeFile(join(pki, 'sealing.key'), `${other}\n`);
+    const said = await refused('backup', 'x', '--home', home);
+    assert.ok(said.includes(`error: ${pki} is not the pki folder of this store`), said);
+    assert.match(
+      said,
+      new RegExp(`sealed with key ${idOf(own)}, and the folder has key ${idOf(other)}\\nhint: .*--no-pki`),
+    );
+    assert.equal(existsSync(join(folder.path, 'x')), false);
+    await run('backup', 'without', '--home', home, '--no-pki');
+
+    const lines = gunzipSync(await readFile(file))
+      .toString()
+      .trimEnd()
+      .split('\n');
+    const wrong = lines.slice(0, -1).map((line) => {
+      const read = JSON.parse(line);
+      const data = Buffer.from(`${other}\n`).toString('base64');
+      return read.file === 'sealing.key' ? JSON.stringify({ ...read, data }) : line;
+    });
+    const sha256 = createHash('sha256')
+      .update(`${wrong.join('\n')}\n`)
+      .digest('hex');
+    const end = JSON.stringify({ ...JSON.parse(lines.at(-1) ?? ''), sha256 });
+    await writeFile(file, gzipSync(`${[...wrong, end].join('\n')}\n`));
+    const words = new RegExp(
+      `in it is that of another store: .* sealed with key ${idOf(own)}, .* has key ${idOf(other)}`,
+    );
+    assert.match(await refused('backup', '--verify', file), words);
+    assert.match(await refused('restore', file, '--home', fresh, '--dry-run'), words);
+    assert.match(await refused('restore', file, '--home', fresh), words);
+    assert.equal(existsSync(fresh), false);
+    await run('restore', file, '--home', fresh, '--no-pki');
   });
 
   it('only look, with --dry-run', async () => {
