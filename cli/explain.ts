@@ -16,7 +16,7 @@ export function explain(error: unknown): Explained | undefined {
   if (error instanceof Failure) return { ...bare(error.message), hint: error.hint, exitCode: error.exitCode };
   if (error instanceof UnreachableError) return { ...bare(error.message), hint: HINTS[error.reason] };
   if (error instanceof ApiError) return refusal(error);
-  if (isUsage(error)) return { ...bare(usageText(error)), hint: 'add --help to see how the command is used' };
+  if (isUsage(error)) return { ...bare(usageText(error)), hint: usageHint(error) };
   const message = error instanceof Error ? error.message : String(error);
   return { ...bare(`coppice failed: ${message}`), hint: 'this is a fault of coppice; COPPICE_DEBUG=1 shows where' };
 }
@@ -76,6 +76,12 @@ function isUsage(error: unknown): error is Error {
   return error instanceof Error && 'oclif' in error;
 }
 
+function usageHint(error: Error): string {
+  const form = /^Expected --output=(jsonpath|go-template|custom-columns)/m.exec(error.message)?.[1];
+  if (form !== undefined) return `kubectl get has -o ${form}; what -o json prints is for jq and the like`;
+  return 'add --help to see how the command is used';
+}
+
 /** The parser's words in ours; it puts its message in frames, tabs and several lines. */
 function usageText(error: Error): string {
   const text = error.message
@@ -93,5 +99,6 @@ const USAGES: readonly (readonly [RegExp, string])[] = [
   [/^Nonexistent flags?: ((?:-\S+(?:, )?)+).*$/, 'there is no flag $1'],
   [/^Missing required flag (\S+).*$/, '--$1 is required'],
   [/^Parsing (--\S+) Expected (.*)$/, '$1: expected $2'],
+  [/^Expected (--\w\S*?)=(.*) to be one of: (.*)$/, '$1 may be $3, and not $2'],
   [/^Flag (--\S+) expects (.*)$/, '$1 expects $2'],
 ];

@@ -7,7 +7,7 @@ import type { KeyValue } from '../store/copy/fill-store.ts';
 import type { BackupFile } from './backup-format.ts';
 
 /** Secrets and the files of a pki folder that cannot open them do not belong together. */
-export class ForeignKeysError extends Error {
+export class ForeignSealsError extends Error {
   /** Of the keys that sealed, and are not there. */
   readonly missing: readonly string[];
   /** Of the keys that are there. */
@@ -15,7 +15,7 @@ export class ForeignKeysError extends Error {
 
   constructor(missing: readonly string[], there: readonly string[]) {
     super(`Secrets are sealed with another key (${missing.join(', ')})`);
-    this.name = 'ForeignKeysError';
+    this.name = 'ForeignSealsError';
     this.missing = missing;
     this.there = there;
   }
@@ -34,11 +34,11 @@ export class ForeignSeals {
     }
   }
 
-  /** Throws `ForeignKeysError` when a key is not in these files. Without any file there is nothing to compare with. */
+  /** Throws `ForeignSealsError` when a key is not in these files. Without any file there is nothing to compare with. */
   check(files: readonly BackupFile[]): void {
     const there = sealingKeyIds(files);
     const missing = [...this.#ids].filter((id) => !there.includes(id)).sort();
-    if (files.length > 0 && missing.length > 0) throw new ForeignKeysError(missing, there);
+    if (files.length > 0 && missing.length > 0) throw new ForeignSealsError(missing, there);
   }
 }
 

@@ -4,7 +4,7 @@ import { type BackupFile, type BackupHeader, fileLine, keyLine } from './backup-
 import { ForeignSeals } from './foreign-seals.ts';
 
 /**
- * The lines of a backup, in pieces as large as the pages they come from. `header.keys` is what they must add up to. Throws `ForeignKeysError` at the end
+ * The lines of a backup, in pieces as large as the pages they come from. `header.keys` is what they must add up to. Throws `ForeignSealsError` at the end
  * when the files have not the keys that the store was sealed with.
  */
 export async function* writeBackup(

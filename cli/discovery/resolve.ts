@@ -1,4 +1,3 @@
-import { qualified } from '../../resources/meta/api-error.ts';
 import { apiVersionOf } from '../../resources/meta/resource-id.ts';
 import { Failure } from '../failure.ts';
 import type { DiscoveredResource } from './discovery.ts';
@@ -12,7 +11,7 @@ export function resolveResource(all: readonly DiscoveredResource[], word: string
   if (found !== undefined) return found;
   const near = nearest(all, word.toLowerCase());
   throw new Failure(`the server doesn't have a resource type "${word}"`, {
-    hint: near === undefined ? `it has ${listed(all)}` : `did you mean ${near}?`,
+    hint: near === undefined ? fewOf(all) : `did you mean ${near}?`,
   });
 }
 
@@ -75,9 +74,10 @@ function editDistance(a: string, b: string): number {
   return row[b.length] ?? 0;
 }
 
-function listed(all: readonly DiscoveredResource[]): string {
-  return all
-    .filter((r) => r.preferred)
-    .map((r) => qualified(r))
-    .join(', ');
+/** What people come for, of what is there. */
+const MAIN = ['vms', 'hosts', 'tenants', 'images'];
+
+function fewOf(all: readonly DiscoveredResource[]): string {
+  const there = MAIN.filter((name) => all.some(({ group, plural }) => group === 'coppice.dev' && plural === name));
+  return `kubectl api-resources lists them all${there.length === 0 ? '' : `, such as ${there.join(', ')}`}`;
 }

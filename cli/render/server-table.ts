@@ -68,7 +68,8 @@ export function cellsOf(columns: readonly TableColumn[], row: TableRow, shape: T
 }
 
 function cellText(cell: unknown): string {
-  if (cell === null || cell === undefined) return '<none>';
+  // What the server has no value for is left empty, as kubectl leaves it.
+  if (cell === null || cell === undefined) return '';
   return typeof cell === 'string' ? cell : JSON.stringify(cell);
 }
 

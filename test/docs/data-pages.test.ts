@@ -21,7 +21,7 @@ describe('pages about the data of a fleet', function () {
     await using etcd = await EtcdServer.start();
     const results = await runPage('docs/migrate-store.md', { env: { ETCD: etcd.endpoint }, deadlineMs: DEADLINE_MS });
     const said = results.map(({ output }) => output).join('');
-    assert.match(said, /^moved \d+ keys of store \S+ from \S+ to etcd/m);
+    assert.match(said, /^moved \d+ objects and records of store \S+ from \S+ to etcd/m);
     assert.match(said, /can be served from again/);
   });
 });

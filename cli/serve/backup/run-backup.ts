@@ -2,7 +2,7 @@ import { existsSync, lstatSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { readBackupFile, writeBackupFile } from '../../../apiserver/backup/backup-file.ts';
 import { BackupError, type BackupFile, type BackupHeader } from '../../../apiserver/backup/backup-format.ts';
-import { ForeignKeysError, ForeignSeals } from '../../../apiserver/backup/foreign-seals.ts';
+import { ForeignSeals, ForeignSealsError } from '../../../apiserver/backup/foreign-seals.ts';
 import { StoreError } from '../../../apiserver/store/store.ts';
 import { systemIds } from '../../../resources/ambient/system-ids.ts';
 import { Failure } from '../../failure.ts';
@@ -39,13 +39,13 @@ export async function runBackup(io: Io, options: BackupOptions): Promise<void> {
     printLine(io, `${path}: ${sizeOf(bytes)}`);
   } catch (error) {
     io.signal.throwIfAborted();
-    if (error instanceof ForeignKeysError) throw otherFolder(error, options.pki);
+    if (error instanceof ForeignSealsError) throw otherFolder(error, options.pki);
     throw explainFailure(error, options.store, path);
   }
 }
 
 /** The folder is that of another installation. */
-function otherFolder(error: ForeignKeysError, folder: string): Failure {
+function otherFolder(error: ForeignSealsError, folder: string): Failure {
   const { missing, there } = error;
   return new Failure(
     `${folder} is not the pki folder of this store: its Secrets are sealed with key ${missing.join(', ')}, and the folder has ${keysSaid(there)}`,
@@ -110,7 +110,7 @@ export function checkSeals(path: string, seals: ForeignSeals, files: readonly Ba
   try {
     seals.check(files);
   } catch (error) {
-    if (!(error instanceof ForeignKeysError)) throw error;
+    if (!(error instanceof ForeignSealsError)) throw error;
     const { missing, there } = error;
     throw new Failure(
       `${path}: the pki folder in it is that of another store: Secrets in it are sealed with key ${missing.join(', ')}, and the folder has ${keysSaid(there)}`,

@@ -33,7 +33,7 @@ export async function runMigrate(io: Io, { home: folder, from, to }: MigrateOpti
     const [source, target] = [sourceOf(from, path), targetOf(to, path)];
     await checkBoth(source, target);
     const { store, revision, keys } = await move(io, source, target);
-    printLine(io, `moved ${keys} keys of store ${store} from ${source.name} to ${target.name}`);
+    printLine(io, `moved ${keys} objects and records of store ${store} from ${source.name} to ${target.name}`);
     printLine(io, `revisions go on from ${revision}; ${source.name} is closed`);
   } catch (error) {
     io.signal.throwIfAborted();

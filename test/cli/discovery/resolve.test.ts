@@ -66,6 +66,10 @@ describe('a type on the command line', () => {
       message: 'the server doesn\'t have a resource type "leasez"',
       hint: 'did you mean leases?',
     });
+    assert.throws(() => resolveResource(ALL, 'pods'), {
+      message: 'the server doesn\'t have a resource type "pods"',
+      hint: 'kubectl api-resources lists them all, such as vms',
+    });
     assert.throws(() => resolveResource(ALL, 'vms.nowhere.org'), { name: 'Failure' });
   });
 });

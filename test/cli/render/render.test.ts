@@ -40,16 +40,16 @@ describe('a table', () => {
     rows: [{ cells: ['a', null, 3], object: { metadata: { name: 'a', namespace: 'demo' } } }],
   };
 
-  it('shows the columns of the server that belong, null as <none>', () => {
+  it('shows the columns of the server that belong, and nothing where it has none', () => {
     const { columns, rows, continueToken } = tableOf(answer);
     const [row] = rows;
     assert(row !== undefined);
     const narrow = { wide: false, namespaces: false, prefix: 'vm.coppice.dev/' };
     assert.deepEqual(headersOf(columns, narrow), ['NAME', 'READY']);
-    assert.deepEqual(cellsOf(columns, row, narrow), ['vm.coppice.dev/a', '<none>']);
+    assert.deepEqual(cellsOf(columns, row, narrow), ['vm.coppice.dev/a', '']);
     const wide = { wide: true, namespaces: true, prefix: '' };
     assert.deepEqual(headersOf(columns, wide), ['NAMESPACE', 'NAME', 'READY', 'IMAGE']);
-    assert.deepEqual(cellsOf(columns, row, wide), ['demo', 'a', '<none>', '3']);
+    assert.deepEqual(cellsOf(columns, row, wide), ['demo', 'a', '', '3']);
     assert.equal(continueToken, 'more');
   });
 });

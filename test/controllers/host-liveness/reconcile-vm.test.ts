@@ -136,7 +136,10 @@ describe('the VMs of a host that is gone', () => {
     await assert.rejects(hosts.delete('mac-1'), (error: unknown) => {
       assert.ok(error instanceof ApiError);
       assert.deepEqual([error.code, error.details?.causes?.[0]?.reason], [403, 'HostInUse']);
-      assert.match(error.message, /2 VMs are bound to it \(red\/a, red\/b\); delete them first, or stop its nodelet$/);
+      assert.match(
+        error.message,
+        /2 VMs are bound to it \(red\/a, red\/b\); delete the VMs first, or stop .* \(HostLost\) then$/,
+      );
       return true;
     });
 

@@ -14,6 +14,7 @@ import { systemIds } from '../../../../resources/ambient/system-ids.ts';
 import { write } from '../../../apiserver/store/store-maker.ts';
 import { EtcdServer, findEtcd } from '../../../harness/etcd-server.ts';
 import { CliFolder } from '../../../harness/run-cli.ts';
+import { testCertificate } from '../../../harness/test-authority.ts';
 import { contentOf, coppice, etcdPlace, fill, homePlace } from './store-places.ts';
 
 const KILLS = Number(process.env.COPPICE_KILLS ?? 4);
@@ -311,6 +312,26 @@ describe('coppice backup and restore', function () {
     assert.deepEqual(await contentOf(homePlace(third)), content);
     await using store = await homePlace(third).open();
     assert.ok(store.revision() > 2_000_000_000, 'each restore is ahead of the one before');
+  });
+
+  it('say nothing of how etcd is reached over TLS', async function () {
+    if (findEtcd() === undefined) {
+      process.stderr.write('skipped: backups of etcd need etcd (Debian: etcd-server)\n');
+      return this.skip();
+    }
+    const { ca, cert, key } = await testCertificate();
+    const tls = { cert: await folder.write('cert.pem', cert), key: await folder.write('key.pem', key) };
+    await using etcd = await EtcdServer.start({ tls });
+    const at = ['--etcd', etcd.endpoint, '--etcd-ca', await folder.write('ca.pem', ca), '--home', home];
+    await run('backup', file, '--home', home);
+    for (const args of [
+      ['restore', file],
+      ['backup', join(folder.path, 'second')],
+    ]) {
+      const { code, output } = await coppice([...args, ...at]);
+      assert.equal(code, 0, output);
+      assert.doesNotMatch(output, /Warning|DEP0123/);
+    }
   });
 
   it('name what cannot be read', async () => {

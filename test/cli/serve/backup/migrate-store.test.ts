@@ -60,7 +60,10 @@ describe('coppice migrate-store', function () {
     await fill(old, 300);
     const [before, content] = [await identity(old), await contentOf(old)];
     const said = await run(...toEtcd());
-    assert.match(said, new RegExp(`^moved 300 keys of store ${before.uid} from \\S+/state.db to etcd at`));
+    assert.match(
+      said,
+      new RegExp(`^moved 300 objects and records of store ${before.uid} from \\S+/state.db to etcd at`),
+    );
     assert.deepEqual(await contentOf(moved), content);
     const after = await identity(moved);
     assert.equal(after.uid, before.uid);
