@@ -3,10 +3,13 @@ import { dirname, join, resolve } from 'node:path';
 import { readBackupFile, writeBackupFile } from '../../../apiserver/backup/backup-file.ts';
 import { BackupError, type BackupFile, type BackupHeader } from '../../../apiserver/backup/backup-format.ts';
 import { StoreError } from '../../../apiserver/store/store.ts';
+import { systemClock } from '../../../resources/ambient/system-clock.ts';
 import { systemIds } from '../../../resources/ambient/system-ids.ts';
 import { Failure } from '../../failure.ts';
 import { type Io, printLine } from '../../io.ts';
+import { hostProcesses } from '../drivers.ts';
 import { type OpenSource, openSource } from './backup-source.ts';
+import { draftWriter } from './draft-writer.ts';
 import { explainFailure } from './explain-failure.ts';
 import { readPkiFolder } from './pki-folder.ts';
 import type { Place } from './place.ts';
@@ -88,6 +91,7 @@ export async function checkBackup(
 }
 
 async function write(io: Io, source: OpenSource, files: readonly BackupFile[], path: string, force: boolean) {
+  const writer = await draftWriter(hostProcesses(systemClock), process.pid);
   for (let attempt = 1; ; attempt++) {
     try {
       using progress = new Progress(io);
@@ -96,7 +100,13 @@ async function write(io: Io, source: OpenSource, files: readonly BackupFile[], p
         header ??= JSON.parse(first.toString()) as BackupHeader;
         progress.say(`${sizeOf(bytes)} read, ${header.keys} keys in all`);
       });
-      const bytes = await writeBackupFile(path, lines, { force, ids: systemIds, signal: io.signal });
+      const bytes = await writeBackupFile(path, lines, {
+        force,
+        ids: systemIds,
+        clock: systemClock,
+        writer,
+        signal: io.signal,
+      });
       if (header === undefined) throw new TypeError('a backup without a header');
       return { header, bytes };
     } catch (error) {
