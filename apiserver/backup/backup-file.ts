@@ -4,30 +4,35 @@ import { dirname } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip, createGzip } from 'node:zlib';
+import type { Clock } from '../../resources/ambient/clock.ts';
 import type { Ids } from '../../resources/ambient/ids.ts';
 import { BackupError, type BackupRecord } from './backup-format.ts';
 import { readBackup } from './read-backup.ts';
+import { type DraftWriter, draftName, removeStaleDrafts } from './stale-drafts.ts';
 
 interface WriteFileOptions {
   /** Replaces a file that is there. Without it that is an error of the system, EEXIST. */
   readonly force: boolean;
   readonly ids: Ids;
+  readonly clock: Clock;
+  readonly writer: DraftWriter;
   readonly signal: AbortSignal;
 }
 
 const DRAFT_NAME_BYTES = 4;
 
 /**
- * Writes the lines of a backup to a file that only its owner may read: compressed, on the disk when this resolves, and whole or not at all. Resolves
- * with its size in bytes.
+ * Writes the lines of a backup to a file that only its owner may read: compressed, on the disk when this resolves, and whole or not at all. What
+ * writers of it left that were killed is removed. Resolves with its size in bytes.
  */
 export async function writeBackupFile(
   path: string,
   lines: AsyncIterable<Uint8Array>,
-  { force, ids, signal }: WriteFileOptions,
+  { force, ids, clock, writer, signal }: WriteFileOptions,
 ): Promise<number> {
+  await removeStaleDrafts(path, writer, clock.now());
   // A name of its own, and new: two that write the same backup at once do not mix theirs, and what somebody else put there beforehand is not written to.
-  const draft = `${path}.${ids.secret(DRAFT_NAME_BYTES)}.unfinished`;
+  const draft = draftName(path, writer, ids.secret(DRAFT_NAME_BYTES));
   try {
     const output = createWriteStream(draft, { flags: 'wx', mode: 0o600, flush: true });
     await pipeline(Readable.from(lines, { objectMode: false }), createGzip(), output, { signal });

@@ -4,10 +4,13 @@ import { readBackupFile, writeBackupFile } from '../../../apiserver/backup/backu
 import { BackupError, type BackupFile, type BackupHeader } from '../../../apiserver/backup/backup-format.ts';
 import { ForeignSeals, ForeignSealsError } from '../../../apiserver/backup/foreign-seals.ts';
 import { StoreError } from '../../../apiserver/store/store.ts';
+import { systemClock } from '../../../resources/ambient/system-clock.ts';
 import { systemIds } from '../../../resources/ambient/system-ids.ts';
 import { Failure } from '../../failure.ts';
 import { type Io, printLine } from '../../io.ts';
+import { hostProcesses } from '../drivers.ts';
 import { type OpenSource, openSource } from './backup-source.ts';
+import { draftWriter } from './draft-writer.ts';
 import { explainFailure } from './explain-failure.ts';
 import { readPkiFolder } from './pki-folder.ts';
 import type { Place } from './place.ts';
@@ -120,6 +123,7 @@ export function checkSeals(path: string, seals: ForeignSeals, files: readonly Ba
 }
 
 async function write(io: Io, source: OpenSource, files: readonly BackupFile[], path: string, force: boolean) {
+  const writer = await draftWriter(hostProcesses(systemClock), process.pid);
   for (let attempt = 1; ; attempt++) {
     try {
       using progress = new Progress(io);
@@ -128,7 +132,13 @@ async function write(io: Io, source: OpenSource, files: readonly BackupFile[], p
         header ??= JSON.parse(first.toString()) as BackupHeader;
         progress.say(`${sizeOf(bytes)} read, ${header.keys} keys in all`);
       });
-      const bytes = await writeBackupFile(path, lines, { force, ids: systemIds, signal: io.signal });
+      const bytes = await writeBackupFile(path, lines, {
+        force,
+        ids: systemIds,
+        clock: systemClock,
+        writer,
+        signal: io.signal,
+      });
       if (header === undefined) throw new TypeError('a backup without a header');
       return { header, bytes };
     } catch (error) {

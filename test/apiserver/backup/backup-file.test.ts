@@ -8,9 +8,11 @@ import { readBackupFile, writeBackupFile } from '../../../apiserver/backup/backu
 import type { BackupFile, BackupHeader } from '../../../apiserver/backup/backup-format.ts';
 import { writeBackup } from '../../../apiserver/backup/write-backup.ts';
 import type { KeyValue } from '../../../apiserver/store/copy/fill-store.ts';
+import { systemClock } from '../../../resources/ambient/system-clock.ts';
 import { systemIds } from '../../../resources/ambient/system-ids.ts';
 import { bytes } from '../store/store-maker.ts';
 
+const WRITER = { tag: '1-a-b', isGone: async () => false };
 const { signal } = new AbortController();
 const FILES: readonly BackupFile[] = [
   { path: 'ca.key', mode: 0o600, data: bytes('a key') },
@@ -51,6 +53,8 @@ describe('the file of a backup', function () {
     writeBackupFile(path, writeBackup({ ...headerOf(files, keys), ...header }, files, inPages(keys)), {
       force: true,
       ids: systemIds,
+      clock: systemClock,
+      writer: WRITER,
       signal,
     });
 
@@ -114,7 +118,10 @@ describe('the file of a backup', function () {
   it('never takes the place of another one, unless told to', async () => {
     await writeFile(path, 'older');
     const lines = writeBackup(headerOf([], []), [], inPages([]));
-    await assert.rejects(writeBackupFile(path, lines, { force: false, ids: systemIds, signal }), { code: 'EEXIST' });
+    await assert.rejects(
+      writeBackupFile(path, lines, { force: false, ids: systemIds, clock: systemClock, writer: WRITER, signal }),
+      { code: 'EEXIST' },
+    );
     assert.equal(await readFile(path, 'utf8'), 'older');
     assert.deepEqual(await readdir(folder), ['b.backup']);
   });
@@ -131,6 +138,8 @@ describe('the file of a backup', function () {
     const first = writeBackupFile(path, writeBackup(headerOf(FILES, KEYS), FILES, slow()), {
       force: true,
       ids: systemIds,
+      clock: systemClock,
+      writer: WRITER,
       signal,
     });
     await began.promise;
@@ -148,7 +157,10 @@ describe('the file of a backup', function () {
       throw new Error('the store broke');
     };
     const lines = writeBackup(headerOf(FILES, KEYS), FILES, broken());
-    await assert.rejects(writeBackupFile(path, lines, { force: false, ids: systemIds, signal }), /the store broke/);
+    await assert.rejects(
+      writeBackupFile(path, lines, { force: false, ids: systemIds, clock: systemClock, writer: WRITER, signal }),
+      /the store broke/,
+    );
     assert.deepEqual(await readdir(folder), []);
   });
 

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
+import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { mkdir, readdir, readFile, readlink, stat, symlink, truncate, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, readlink, stat, symlink, truncate, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
 
@@ -9,7 +11,10 @@ import { writeBackup } from '../../../../apiserver/backup/write-backup.ts';
 import { Sealer } from '../../../../apiserver/sealing/sealer.ts';
 import { sealingKeyId } from '../../../../apiserver/sealing/sealing-key-id.ts';
 
+import { draftWriter } from '../../../../cli/serve/backup/draft-writer.ts';
+import { hostProcesses } from '../../../../cli/serve/drivers.ts';
 import { refuseMarked } from '../../../../cli/serve/store-marks.ts';
+import { systemClock } from '../../../../resources/ambient/system-clock.ts';
 import { systemIds } from '../../../../resources/ambient/system-ids.ts';
 import { write } from '../../../apiserver/store/store-maker.ts';
 import { EtcdServer, findEtcd } from '../../../harness/etcd-server.ts';
@@ -114,6 +119,38 @@ describe('coppice backup and restore', function () {
       assert.match(await refused('backup', name, '--home', home, '--force'), /is there already, and is no file/);
     assert.equal(await readFile(kept, 'utf8'), 'mine');
     assert.equal(await readlink(file), kept);
+  });
+
+  it('remove what a backup of the same file left that was killed, and nothing that is being written', async () => {
+    const processes = hostProcesses(systemClock);
+    const child = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)']);
+    const ended = once(child, 'exit');
+    const of = async (pid: number) => (await draftWriter(processes, pid)).tag;
+    try {
+      assert.ok(child.pid !== undefined);
+      const [killed, own] = [await of(child.pid), await of(process.pid)];
+      const elsewhere = killed.replace(/-\w+-/, '-00000000-');
+      const draft = (tag: string) => folder.write(`fleet.backup.${tag}0123abcd.unfinished`, 'x');
+      const dayOld = await draft('');
+      await utimes(dayOld, 1, 1);
+      const gone = await draft(`${killed}.`);
+      const kept = [
+        await draft(`${own}.`),
+        await draft(`${elsewhere}.`),
+        await folder.write('fleet.backup.unfinished', ''),
+      ];
+      kept.push(await folder.write(`other.fleet.backup.${killed}.0123abcd.unfinished`, ''));
+      await back();
+      assert.ok(existsSync(gone), 'its writer lives');
+      assert.ok(!existsSync(dayOld));
+      child.kill('SIGKILL');
+      await ended;
+      await run('backup', file, '--home', home, '--force');
+      assert.ok(!existsSync(gone));
+      for (const path of kept) assert.ok(existsSync(path), path);
+    } finally {
+      child.kill('SIGKILL');
+    }
   });
 
   it('restore into nothing that is in use, and change nothing of it', async () => {
