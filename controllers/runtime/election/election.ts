@@ -125,7 +125,8 @@ export class Election {
       await this.#membership.leave(signal);
     } catch (error) {
       // Others find out by themselves, later.
-      this.#options.log.info('left without saying so', { error: String(error) });
+      const why = error instanceof Error ? error.message : String(error);
+      this.#options.log.info('left without telling the others, who find out within seconds', { why });
     }
   }
 
