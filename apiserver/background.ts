@@ -55,9 +55,9 @@ export class Background implements AsyncDisposable {
     return this.#ending.signal;
   }
 
-  /** Why the cache no longer follows the store; undefined while it does. */
-  get lost(): string | undefined {
-    return this.#lost;
+  /** Why requests cannot be answered: the cache no longer follows the store, or the store is out of reach; undefined while they can. */
+  get unready(): string | undefined {
+    return this.#lost ?? this.#deps.parts.store.outage?.();
   }
 
   /** What is to be said of a store that has not much room; undefined while it has. */

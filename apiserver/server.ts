@@ -84,7 +84,7 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
     ...admit,
     parts,
     version: serverVersion(options.platform),
-    ready: () => background.lost,
+    ready: () => background.unready,
     shortage: () => background.shortage,
     streams: { 'coppice.dev/vms/logs': logsHandler(router) },
     answerers,

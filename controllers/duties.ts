@@ -1,3 +1,4 @@
+import type { ALL_DUTIES } from '../resources/streams/election-leases.ts';
 import { garbageDuty } from './garbage/index.ts';
 import { hostLivenessDuty } from './host-liveness/index.ts';
 import { imageDuty } from './image/index.ts';
@@ -14,7 +15,7 @@ export const DUTIES = {
   placement: placementDuty,
   'vm-lifecycle': vmLifecycleDuty,
   garbage: garbageDuty,
-} as const satisfies Readonly<Record<string, MakeDuty>>;
+} as const satisfies Readonly<Record<(typeof ALL_DUTIES)[number], MakeDuty>>;
 
 export type DutyName = keyof typeof DUTIES;
 export const DUTY_NAMES = Object.keys(DUTIES) as readonly DutyName[];

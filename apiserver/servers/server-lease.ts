@@ -14,6 +14,7 @@ import {
 import { ApiClient, type ResourceClient } from '../client/client.ts';
 import type { Transport } from '../client/transport.ts';
 import { unless } from '../client/unless.ts';
+import { isStoreAway } from './is-store-away.ts';
 import { NameTakenError } from './name-taken-error.ts';
 import type { ServerDirectory } from './server-directory.ts';
 
@@ -122,10 +123,11 @@ async function keepRenewing(
     await clock.sleep(SERVER_LEASE_RENEWAL_MS, signal).catch(() => {});
     if (signal.aborted) return;
     await renew(deps, leases, foreign, signal).catch((error: unknown) => {
-      if (!signal.aborted) log.error('server lease not renewed', { error: String(error) });
+      if (!signal.aborted && !isStoreAway(error)) log.error('server lease not renewed', { error: String(error) });
     });
     await forgetTheDead(deps, leases, signal).catch((error: unknown) => {
-      if (!signal.aborted) log.error('lease of a server that is gone not removed', { error: String(error) });
+      if (!signal.aborted && !isStoreAway(error))
+        log.error('lease of a server that is gone not removed', { error: String(error) });
     });
   }
 }

@@ -59,6 +59,8 @@ export interface Store extends AsyncDisposable {
   published?(): number;
   /** How large the data is, at a moment after the call. */
   size?(signal?: AbortSignal): Promise<StoreSize>;
+  /** Why it cannot be reached, and for how long; undefined while it can. Where it is elsewhere only. It is found out without anybody asking. */
+  outage?(): string | undefined;
   /** Resolves, with the reason, when the store can no longer be trusted with writes (worker dead, I/O error). */
   readonly lost: Promise<StoreError>;
 }

@@ -9,6 +9,7 @@ import {
 import { ApiClient } from '../client/client.ts';
 import type { Transport } from '../client/transport.ts';
 import { unless } from '../client/unless.ts';
+import { isStoreAway } from '../servers/is-store-away.ts';
 import type { ControlHub } from './control-hub.ts';
 import type { HostHolders } from './host-holders.ts';
 
@@ -88,7 +89,7 @@ async function writeLease(deps: PresenceDeps, host: string, why: Why, signal: Ab
     if (connected) await claim(deps, host, signal);
     else await letGo(deps, host, signal);
   } catch (error) {
-    if (!signal.aborted) log.error('host lease not written', { host, error: String(error) });
+    if (!signal.aborted && !isStoreAway(error)) log.error('host lease not written', { host, error: String(error) });
   }
 }
 

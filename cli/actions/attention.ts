@@ -19,6 +19,8 @@ export interface Seen {
   readonly policies?: readonly KubeObject[] | undefined;
   /** What the server says of itself. */
   readonly shortages?: readonly Trouble[];
+  /** Duties that nobody leads. */
+  readonly unled?: readonly Trouble[];
 }
 
 /** A VM may be on its way this long without being worth a look. */
@@ -27,12 +29,13 @@ const STARTING = ['Bound', 'Creating', 'Starting', 'AgentWaiting'];
 /** Of guests that nobody names, so many are named here. */
 const ORPHANS_SHOWN = 3;
 
-/** Everything that is not as it should be: the server and the hosts first, since they explain the rest. */
+/** Everything that is not as it should be: the server, controllers and hosts first, since they explain the rest. */
 export function attentionOf(seen: Seen, nowMs: number): Trouble[] {
-  const { hosts = [], vms, tenants = [], policies = [], shortages = [] } = seen;
+  const { hosts = [], vms, tenants = [], policies = [], shortages = [], unled = [] } = seen;
   const policy = policies.find(({ metadata }) => metadata.name === 'default');
   return [
     ...shortages,
+    ...unled,
     ...hosts.filter((host) => !isReady(host)).map(unreadyHost),
     ...hosts
       .filter((host) => conditionOf(host, 'StoreRolledBack')?.status === 'True')

@@ -1,7 +1,9 @@
 import { bodyText } from '../../apiserver/client/client.ts';
+import { CoordinationLease } from '../../resources/kinds/coordination-lease.ts';
 import { ApiError } from '../../resources/meta/api-error.ts';
 import type { ResourceRef } from '../../resources/meta/define-kind.ts';
 import { type KubeObject, valueAt } from '../../resources/meta/object.ts';
+import { ELECTION_NAMESPACE } from '../../resources/streams/election-leases.ts';
 import type { Target } from '../coppice-command.ts';
 import { type Io, printLine } from '../io.ts';
 import { listAll } from '../list-all.ts';
@@ -13,6 +15,7 @@ import { openSession, type Session } from '../session.ts';
 import { HOSTS, POLICIES, TENANTS, VMS } from '../vm-ref.ts';
 import { attentionOf, isReady, type Seen, type Trouble } from './attention.ts';
 import { shortagesIn } from './shortages.ts';
+import { unledIn } from './unled.ts';
 
 /** The fleet in a few numbers, and what a person may have to look at. */
 export interface FleetStatus {
@@ -30,19 +33,24 @@ const MAX_ATTENTION = 15;
 
 export async function status(io: Io, target: Target, client: string, flag: string | undefined): Promise<void> {
   await using session = await openSession(io, target);
-  const [answer, health, hosts, vms, tenants, policies] = await Promise.all([
+  const [answer, ready, hosts, vms, tenants, policies, leases] = await Promise.all([
     session.client.json({ method: 'GET', path: '/version', signal: io.signal }),
-    session.client.send({ method: 'GET', path: '/readyz?verbose', signal: io.signal }).then(bodyText),
+    session.client.send({ method: 'GET', path: '/readyz?verbose', signal: io.signal }),
     visible(session, HOSTS),
     visible(session, VMS),
     visible(session, TENANTS),
     visible(session, POLICIES),
+    visible(session, CoordinationLease, ELECTION_NAMESPACE),
   ]);
+  const health = await bodyText(ready);
+  const nowMs = Date.now();
+  // Of the two clocks the server's is nearer to that of controllers.
+  const unled = leases === undefined ? [] : unledIn(leases, Date.parse(String(ready.headers.date)) || nowMs);
   const fleet = {
     server: session.connection.server,
     version: String(valueAt(answer, ['gitVersion']) ?? 'unknown'),
     client,
-    ...summarize({ hosts, vms: vms ?? [], tenants, policies, shortages: shortagesIn(health) }, Date.now()),
+    ...summarize({ hosts, vms: vms ?? [], tenants, policies, shortages: shortagesIn(health), unled }, nowMs),
   };
   const output = outputOf(io, flag);
   if (output === 'json') io.stdout.write(renderJson(fleet));
@@ -51,9 +59,9 @@ export async function status(io: Io, target: Target, client: string, flag: strin
 }
 
 /** All objects of a kind one may see; undefined when one may not see any. */
-async function visible(session: Session, ref: ResourceRef): Promise<KubeObject[] | undefined> {
+async function visible(session: Session, ref: ResourceRef, namespace?: string): Promise<KubeObject[] | undefined> {
   try {
-    return (await listAll(session.client.resource(ref), {}, session.io.signal)).items;
+    return (await listAll(session.client.resource(ref, namespace), {}, session.io.signal)).items;
   } catch (error) {
     if (error instanceof ApiError && error.reason === 'Forbidden') return undefined;
     throw error;

@@ -112,6 +112,7 @@ describe('two API servers on one etcd', () => {
     assert.deepEqual([read.status, write.status], [503, 503]);
     assert.ok(read.body.details?.retryAfterSeconds);
     await etcd.start();
+    for (const store of pair.stores) await until('it is known to be back', () => store.outage() === undefined);
     assert.equal((await send(pair.app(1), 'POST', EVENTS, { body: event('one') })).status, 201);
     assert.equal((await send(pair.app(0), 'GET', `${EVENTS}/one`)).status, 200);
   });

@@ -16,6 +16,8 @@ describe('the page about controllers', function () {
     assert.match(said('until '), /holderIdentity/);
     const lists = results.find(({ command }) => command.startsWith('kubectl get leases'));
     if (lists?.ran === true) assert.match(lists.output, /duty-placement +controllers-/);
+    const lives = results.find(({ command }) => command.includes('custom-columns'));
+    if (lists?.ran === true) assert.match(lives?.output ?? '', /^controllers-\S+ +\S+\/\d+ +\d{4}-\S+Z$/m);
   });
 
   it('tells of every duty there is', () => {

@@ -26,6 +26,7 @@ describe('the page about several servers', function () {
       assert.match(said('-l coppice.dev/component=apiserver'), /apiserver-one .*\n.*apiserver-two /);
       assert.equal(said('coppice exec --kubeconfig'), 'Linux\n');
       assert.match(said('until coppice exec'), /Linux\n$/);
+      assert.match(said('vm/later'), /later condition met/);
       assert.match(said('create namespace after'), /namespace\/after created/);
     }
   });

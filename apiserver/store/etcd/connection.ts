@@ -43,7 +43,7 @@ const GRPC_OPTIONS = {
   'grpc.keepalive_time_ms': 10_000,
   'grpc.keepalive_timeout_ms': 5_000,
   'grpc.initial_reconnect_backoff_ms': 100,
-  'grpc.max_reconnect_backoff_ms': 2_000,
+  'grpc.max_reconnect_backoff_ms': 1_000,
 } as const;
 
 /**
@@ -75,6 +75,12 @@ export class EtcdConnection {
   /** Something that may be done twice: tried again until it is answered, for ten seconds. */
   read<T>(call: KvCall<T>, signal?: AbortSignal): Promise<T> {
     return this.#again(({ pool }, options) => call(new KVClient(pool), options()), signal);
+  }
+
+  /** The same, asked once: how that failed tells of the member that was asked, and the next question goes to another. */
+  readOnce<T>(call: KvCall<T>, signal: AbortSignal): Promise<T> {
+    const how = { again: () => false, tryMs: TRY_MS, deadlineMs: this.deadline(), signal };
+    return this.#call(({ pool }, options) => call(new KVClient(pool), options()), how);
   }
 
   /** What a member says of itself, such as how large its database is. */

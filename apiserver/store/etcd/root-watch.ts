@@ -17,7 +17,7 @@ const PATIENCE_MS = 2_000;
 /** Where others write too, a revision that does not come is theirs as a rule. */
 const SHARED_PATIENCE_MS = 20;
 const FIRST_WAIT_MS = 50;
-const LONGEST_WAIT_MS = 2_000;
+const LONGEST_WAIT_MS = 1_000;
 
 /** How long anybody waits for a revision that etcd has told. */
 const REACH_MS = 10_000;
@@ -46,6 +46,8 @@ export class RootWatch {
   #patienceMs = PATIENCE_MS;
   #syncing: Promise<void> | undefined;
   #looking = false;
+  /** Whether it was begun since it last broke off: an outage is told once. */
+  #following = true;
 
   constructor(options: RootWatchOptions, revision: number) {
     this.#options = options;
@@ -81,7 +83,10 @@ export class RootWatch {
         if (signal.aborted) break;
         if (error instanceof StoreError && error.reason === 'Unreadable') return error;
         if (this.revision > before) waitMs = FIRST_WAIT_MS;
-        log.info('the watch of etcd broke off', { revision: this.revision, error: messageOf(error) });
+        const details = { revision: this.revision, error: messageOf(error) };
+        if (this.#following) log.info('the watch of etcd broke off', details);
+        else log.debug('the watch of etcd was not begun again', details);
+        this.#following = false;
       }
       await clock.sleep(waitMs, signal).catch(() => {});
       waitMs = Math.min(waitMs * 2, LONGEST_WAIT_MS);
@@ -157,6 +162,7 @@ export class RootWatch {
 
   async #follow(signal: AbortSignal): Promise<void> {
     const now = await confirmIdentity(this.#options, this.revision, signal);
+    this.#following = true;
     try {
       for await (const batch of batchesAfter(this.#options, this.revision, signal)) this.#publish(batch);
     } catch (error) {

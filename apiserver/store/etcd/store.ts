@@ -1,3 +1,4 @@
+import type { IRangeResponse } from 'etcd3/lib/rpc.js';
 import type { Clock } from '../../../resources/ambient/clock.ts';
 import type { Ids } from '../../../resources/ambient/ids.ts';
 import { type Logger, silentLogger } from '../../../resources/ambient/log.ts';
@@ -24,6 +25,7 @@ import { readHistory } from './history.ts';
 import type { Identity } from './identity.ts';
 import { KeyOrder } from './key-order.ts';
 import { entryOf } from './layout.ts';
+import { Reach } from './reach.ts';
 import { readRange } from './read-range.ts';
 import { RootWatch } from './root-watch.ts';
 import { type RunningRange, RunningRanges } from './running-ranges.ts';
@@ -77,6 +79,7 @@ export class EtcdStore implements Store {
   readonly #source: Source;
   readonly #clock: Clock;
   readonly #root: RootWatch;
+  readonly #reach: Reach;
   readonly #quotaBytes: number;
   readonly #order = new KeyOrder();
   readonly #ending = new AbortController();
@@ -102,8 +105,10 @@ export class EtcdStore implements Store {
     this.#compacted = compacted;
     this.#quotaBytes = options.quotaBytes ?? DEFAULT_QUOTA_BYTES;
     this.#root = new RootWatch({ ...opened, clock, log, watchBufferBytes }, opened.revision);
+    this.#reach = new Reach({ probe: (signal) => this.#probe(signal), clock, log });
+    const looking = this.#reach.run(this.#ending.signal);
     this.#running = this.#root.run(this.#ending.signal).then((loss) => {
-      if (loss === undefined) return;
+      if (loss === undefined) return looking;
       const closed = new StoreError('Closed', loss.message, { cause: loss });
       this.#closed ??= closed;
       this.#root.end(closed);
@@ -125,21 +130,28 @@ export class EtcdStore implements Store {
 
   async latest(signal?: AbortSignal): Promise<number> {
     this.#assertOpen();
+    const away = this.#reach.whenAway();
+    if (away !== undefined) await away;
     return untilAborted(this.#latest.answer(), signal);
   }
 
   async get(key: string, signal?: AbortSignal): Promise<Entry | undefined> {
     this.#assertOpen();
+    const away = this.#reach.whenAway();
+    if (away !== undefined) await away;
     const { connection, layout, revisions } = this.#source;
     const answer = await this.#reading(
       connection.read((kv, options) => kv.range({ key: layout.key(key) }, options), signal),
     );
+    this.#reach.heard();
     const [kv] = answer.kvs;
     return kv && entryOf(kv, key, revisions);
   }
 
   async range(query: RangeQuery, signal?: AbortSignal): Promise<RangeResult> {
     this.#assertOpen();
+    const away = this.#reach.whenAway();
+    if (away !== undefined) await away;
     if (query.revision !== undefined) this.#assertKept(query.revision);
     const running: RunningRange = { revision: query.revision ?? this.revision() };
     const at = (revision: number) => {
@@ -149,6 +161,7 @@ export class EtcdStore implements Store {
       return await this.#ranges.during(running, async () => {
         const result = await this.#reading(readRange(this.#source, query, at, signal));
         await this.#root.reached(result.revision, signal);
+        this.#reach.heard();
         return result;
       });
     } catch (error) {
@@ -211,6 +224,10 @@ export class EtcdStore implements Store {
     };
   }
 
+  outage(): string | undefined {
+    return this.#reach.outage;
+  }
+
   /** Lets what was accepted end, then closes. Watches end with `Closed`. */
   [Symbol.asyncDispose](): Promise<void> {
     this.#disposed ??= this.#dispose();
@@ -253,9 +270,12 @@ export class EtcdStore implements Store {
     const { connection, layout, revisions } = this.#source;
     const deadlineMs = connection.deadline();
     const place = this.#order.enter(request);
+    const away = this.#reach.whenAway();
+    away?.catch(() => {});
     let result: TxnResult;
     try {
       await place.turn;
+      if (away !== undefined) await away;
       const answer = await connection.send(TXN_PATH, encodeTxn(request, layout, revisions), deadlineMs);
       result = decodeTxn(answer, request, revisions);
     } catch (error) {
@@ -264,6 +284,7 @@ export class EtcdStore implements Store {
       place.leave();
     }
     if (result.ok) await this.#published(result.revision);
+    this.#reach.heard();
     return result;
   }
 
@@ -277,11 +298,29 @@ export class EtcdStore implements Store {
   }
 
   async #askLatest(): Promise<number> {
-    const { connection, layout, revisions } = this.#source;
-    const query = { key: layout.meta, count_only: true };
-    const { header } = await this.#reading(connection.read((kv, options) => kv.range(query, options)));
-    const revision = revisions.ours(header.revision);
-    await this.#root.reached(revision);
+    const { connection } = this.#source;
+    return this.#present(connection.read((kv, options) => kv.range(this.#question, options)));
+  }
+
+  async #probe(signal: AbortSignal): Promise<void> {
+    const { connection } = this.#source;
+    await this.#present(
+      connection.readOnce((kv, options) => kv.range(this.#question, options), signal),
+      signal,
+    );
+  }
+
+  /** The cheapest question whose answer is as old as the question at most. */
+  get #question() {
+    return { key: this.#source.layout.meta, count_only: true };
+  }
+
+  /** The revision of an answer, once the watch has come to it. */
+  async #present(answer: Promise<IRangeResponse>, signal?: AbortSignal): Promise<number> {
+    const { header } = await this.#reading(answer);
+    const revision = this.#source.revisions.ours(header.revision);
+    await this.#root.reached(revision, signal);
+    this.#reach.heard();
     return revision;
   }
 

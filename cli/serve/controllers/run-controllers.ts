@@ -21,6 +21,7 @@ import { untilAborted } from '../until-aborted.ts';
 import { readCredential } from './credential.ts';
 import { isHealthy, serveHealth } from './health-server.ts';
 import type { ControllersProcessOptions } from './options.ts';
+import { OutageTeller } from './outage-teller.ts';
 import { RenewedTransport } from './renewed-transport.ts';
 
 const clock = systemClock;
@@ -49,6 +50,7 @@ async function serve(options: ControllersProcessOptions, io: Io, signal: AbortSi
     () => knock(transportFor(ELECTION_IDENTITY), io, signal),
     (version) => `API server ${version}`,
   );
+  transport.tell((line) => steps.say(line));
   const controllers = new Controllers({
     transportFor,
     clock,
@@ -78,6 +80,8 @@ interface Transports {
   readonly send: Transport;
   /** For the election, which cannot wait: when no answer came in time, all goes to another server. */
   readonly impatient: Transport;
+  /** From here on outages are told. */
+  tell(say: (line: string) => void): void;
 }
 
 async function openTransport(
@@ -92,10 +96,20 @@ async function openTransport(
     choice === undefined
       ? new HttpsTransport(connection)
       : openFailover({ servers: choice, clock, random }, (server) => ({ ...connection, server }));
-  const read = () => readCredential(options, io);
+  let at = '';
+  const read = async () => {
+    const credential = await readCredential(options, io);
+    at = choice === undefined ? credential.connection.server : choice.servers.join(' and ');
+    return credential;
+  };
+  let say: (line: string) => void = () => {};
+  const teller = new OutageTeller((line) => say(line));
+  const tell = (given: typeof say) => {
+    say = given;
+  };
   const renewed = held.use(await RenewedTransport.open({ read, open, clock, log }));
-  const { send } = renewed;
-  if (choice === undefined || choice.servers.length === 1) return { send, impatient: send };
+  const send = teller.listening(renewed.send, () => at);
+  if (choice === undefined || choice.servers.length === 1) return { send, impatient: send, tell };
   const impatient: Transport = async (request) => {
     const asked = choice.next() ?? '';
     try {
@@ -109,7 +123,7 @@ async function openTransport(
       throw error;
     }
   };
-  return { send, impatient };
+  return { send, impatient, tell };
 }
 
 /** Waits until a server answers, and sees whether the credential may act for duties. Answers the server's version. */

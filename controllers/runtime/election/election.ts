@@ -5,19 +5,13 @@ import type { Logger } from '../../../resources/ambient/log.ts';
 import { withDeadline } from '../../../resources/ambient/with-deadline.ts';
 import { CoordinationLease } from '../../../resources/kinds/coordination-lease.ts';
 import type { Term } from '../../../resources/meta/term-header.ts';
+import { ELECTION_NAMESPACE, ELECTION_SELECTOR } from '../../../resources/streams/election-leases.ts';
 import { Cache } from '../cache.ts';
 import { Reflector } from '../reflector.ts';
 import { hasReason } from '../write.ts';
 import { type Act, decide } from './decide.ts';
 import { ElectionView } from './election-view.ts';
-import {
-  type DutyRecord,
-  dutyLeaseName,
-  dutyOf,
-  ELECTION_NAMESPACE,
-  ELECTION_SELECTOR,
-  newDutyLease,
-} from './lease-records.ts';
+import { type DutyRecord, dutyLeaseName, dutyOf, newDutyLease } from './lease-records.ts';
 import { ANSWER_MS, Membership } from './membership.ts';
 
 /** The longest wait of a view that cannot be had: a handover must not wait for it. */
@@ -125,7 +119,8 @@ export class Election {
       await this.#membership.leave(signal);
     } catch (error) {
       // Others find out by themselves, later.
-      this.#options.log.info('left without saying so', { error: String(error) });
+      const why = error instanceof Error ? error.message : String(error);
+      this.#options.log.info('left without telling the others, who find out within seconds', { why });
     }
   }
 
@@ -267,7 +262,8 @@ export class Election {
 
   /** Names the holder of a duty, at the version of its Lease that was seen. */
   async #name({ duty, version, transitions }: DutyRecord, holder: string, signal: AbortSignal): Promise<void> {
-    const taken = { acquireTime: microTime(this.#options.clock.now()), leaseTransitions: transitions + 1 };
+    const now = microTime(this.#options.clock.now());
+    const taken = { acquireTime: now, renewTime: now, leaseTransitions: transitions + 1 };
     const spec = { holderIdentity: holder, ...(holder === '' ? {} : taken) };
     await this.#leases.patch(dutyLeaseName(duty), { metadata: { resourceVersion: version }, spec }, {}, signal);
   }

@@ -1,16 +1,15 @@
 import type { NewObject } from '../../../apiserver/client/client.ts';
 import type { CoordinationLease } from '../../../resources/kinds/coordination-lease.ts';
+import {
+  DUTY_PREFIX,
+  ELECTION_COMPONENT,
+  ELECTION_LABEL,
+  MEMBER_PREFIX,
+} from '../../../resources/streams/election-leases.ts';
 
-/** Where the coordination Leases of the election are. */
-export const ELECTION_NAMESPACE = 'coppice-system';
-const LABEL = 'coppice.dev/election';
-const LABELS = { [LABEL]: 'controllers' };
-/** Selects them. */
-export const ELECTION_SELECTOR = `${LABEL}=controllers`;
+const LABELS = { [ELECTION_LABEL]: ELECTION_COMPONENT };
 /** On a member's Lease: the duties it can lead. */
 const DUTIES = 'coppice.dev/duties';
-const MEMBER_PREFIX = 'controllers-';
-const DUTY_PREFIX = 'duty-';
 
 /** The member that nobody else can stand in for: the `up` whose store is its own. */
 export const LONE_MEMBER = `${MEMBER_PREFIX}up`;
@@ -82,11 +81,12 @@ export function newMemberLease(
   };
 }
 
+/** A duty's Lease is renewed by nobody: when it was taken is all that its times tell. */
 export function newDutyLease(duty: string, holder: string, acquireTime: string): NewObject<CoordinationLease> {
   return {
     ...TYPE,
     metadata: { name: dutyLeaseName(duty), labels: LABELS },
-    spec: { holderIdentity: holder, acquireTime, leaseTransitions: 0 },
+    spec: { holderIdentity: holder, acquireTime, renewTime: acquireTime, leaseTransitions: 0 },
   };
 }
 

@@ -128,6 +128,18 @@ describe('processes of controllers', function () {
     assert.match(process.stderr, /server does not answer/);
   });
 
+  it('say that they lost their server, and that it is back', async () => {
+    const { path, port } = await world.door();
+    await using proxy = await CutProxy.start(port);
+    const at = `https://127.0.0.1:${proxy.port}`;
+    await using process = new ControllersProcess(['--kubeconfig', path, '--server', at], []);
+    await leadsAll(process);
+    proxy.holdAnswers();
+    await process.says(new RegExp(`^cannot reach ${at}: no answer$`, 'm'));
+    proxy.cut();
+    await process.says(new RegExp(`^reaches ${at} again$`, 'm'));
+  });
+
   it('use a credential that was renewed, without a restart', async () => {
     const { path, port } = await world.door();
     const renewed = readFileSync(path, 'utf8');
