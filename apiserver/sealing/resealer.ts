@@ -9,6 +9,7 @@ import type { Transport } from '../client/transport.ts';
 import { unless } from '../client/unless.ts';
 import { ANSWERS } from '../idempotency/kept-answer.ts';
 import { resealedAnswer } from '../idempotency/reseal-answer.ts';
+import { isStoreAway } from '../servers/is-store-away.ts';
 import type { Entry, Store } from '../store/store.ts';
 import { isDamaged } from './damage.ts';
 import { Sealer } from './sealer.ts';
@@ -76,7 +77,7 @@ export class Resealer {
       if (keyId === sealer.currentId) this.#behind = left;
       return left === 0 ? EVERY_MS : RETRY_MS;
     } catch (error) {
-      if (!signal.aborted) log.error('not all is sealed anew yet', { error: String(error) });
+      if (!signal.aborted && !isStoreAway(error)) log.error('not all is sealed anew yet', { error: String(error) });
       return RETRY_MS;
     }
   }

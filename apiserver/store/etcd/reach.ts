@@ -44,9 +44,9 @@ export class Reach {
 
   /** etcd answered. */
   heard(): void {
+    const silentS = this.#silentLooks === 0 ? 0 : this.#silentS;
     this.#heardAtMs = this.#options.clock.monotonic();
     if (this.#silentLooks === 0) return;
-    const silentS = this.#silentS;
     this.#silentLooks = 0;
     if (this.#back === undefined) return;
     this.#back.resolve();

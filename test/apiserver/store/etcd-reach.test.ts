@@ -71,6 +71,9 @@ describe('a server whose etcd is away', function () {
 });
 
 function logInto(lines: string[]): Logger {
-  const note = (message: string) => void lines.push(message);
+  const note: Logger['info'] = (message, { silentSeconds } = {}) => {
+    assert.notEqual(silentSeconds, 0);
+    lines.push(message);
+  };
   return { ...silentLogger, info: note, error: note };
 }
