@@ -146,9 +146,11 @@ function oneConnection(
       standing?.accept();
       heard();
     });
-    socket.on('unexpected-response', async (_, response) => {
-      ({ why, second } = await readRefusal(response));
-      socket.terminate();
+    socket.on('unexpected-response', (_, response) => {
+      void readRefusal(response).then((refusal) => {
+        ({ why, second } = refusal);
+        socket.terminate();
+      });
     });
     socket.on('ping', heard);
     socket.on('message', (data, isBinary) => {
