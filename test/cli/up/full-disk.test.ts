@@ -40,7 +40,9 @@ describe('coppice up', () => {
       assert.equal(message, 'the disk of the store is full; nothing was written');
       // Nothing else that writes to this disk may bring the process down: its log, its guests' file.
       await fillUp(join(disk.folder, 'last-bytes'));
-      assert.equal((await up.ask('DELETE', `${VMS}/first`)).status, 507);
+      // So small a write may find the room that the log has just given back.
+      const early = (await up.ask('DELETE', `${VMS}/first`)).status;
+      assert.ok([200, 507].includes(early), `${early}`);
       for (let i = 0; i < 20; i++) assert.equal((await up.write('more', BIG)).status, 507);
       const list = JSON.parse((await up.ask('GET', CONFIG_MAPS)).text);
       assert.equal(list.items.length, acknowledged.size);
@@ -52,7 +54,7 @@ describe('coppice up', () => {
       assert.equal((await up.write('after', 'there is room')).status, 201);
       acknowledged.set('after', 'there is room');
       await until('the watch goes on', () => watcher.events === acknowledged.size);
-      assert.equal((await up.ask('DELETE', `${VMS}/first`)).status, 200);
+      if (early === 507) assert.equal((await up.ask('DELETE', `${VMS}/first`)).status, 200);
       await until('the guest goes', async () => (await up.ask('GET', `${VMS}/first`)).status === 404);
       // As a crash at this moment would leave it.
       await up.process.end('SIGKILL');
