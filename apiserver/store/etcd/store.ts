@@ -266,6 +266,21 @@ export class EtcdStore implements Store {
     this.#compacted = Math.max(this.#compacted, compacted);
   }
 
+  /** etcd does the write that uses up its room, and says of that too that there was none. What it does to the first key shows whether it was this one. */
+  async #mayBeDone(error: unknown, { compares, puts, deletes }: TxnRequest): Promise<boolean> {
+    if (!(error instanceof EtcdCallError) || error.failure !== 'NoSpace') return false;
+    const key = puts[0]?.key ?? deletes[0];
+    if (key === undefined) return false;
+    const compared = compares.find((compare) => compare.key === key);
+    try {
+      const entry = await this.get(key);
+      if (compared !== undefined) return (entry?.modRevision ?? 0) !== compared.revision;
+      return Buffer.compare(entry?.value ?? NO_BYTES, puts[0]?.value ?? NO_BYTES) === 0;
+    } catch {
+      return true;
+    }
+  }
+
   async #submit(request: TxnRequest): Promise<TxnResult> {
     const { connection, layout, revisions } = this.#source;
     const deadlineMs = connection.deadline();
@@ -279,7 +294,7 @@ export class EtcdStore implements Store {
       const answer = await connection.send(TXN_PATH, encodeTxn(request, layout, revisions), deadlineMs);
       result = decodeTxn(answer, request, revisions);
     } catch (error) {
-      throw writeError(error);
+      throw (await this.#mayBeDone(error, request)) ? lastWrite(error) : writeError(error);
     } finally {
       place.leave();
     }
@@ -343,6 +358,12 @@ export class EtcdStore implements Store {
       throw readError(error);
     }
   }
+}
+
+const NO_BYTES = new Uint8Array();
+
+function lastWrite(cause: unknown): StoreError {
+  return new StoreError('UnknownOutcome', 'etcd has no room left, and may have done this write as its last', { cause });
 }
 
 /** Somebody compacted further already. */

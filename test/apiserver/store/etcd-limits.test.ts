@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { ConnectionPool } from 'etcd3/lib/connection-pool.js';
 import { KVClient, MaintenanceClient } from 'etcd3/lib/rpc.js';
-import { STORE_LIMITS, type Store } from '../../../apiserver/store/store.ts';
+import { STORE_LIMITS, type Store, StoreError } from '../../../apiserver/store/store.ts';
 import { EtcdServer, needEtcd } from '../../harness/etcd-server.ts';
 import { EtcdHome } from './etcd-home.ts';
 import { batchLine, rejectsWith, txn, watched, write } from './store-maker.ts';
@@ -88,17 +88,20 @@ describe('the etcd store at its limits', () => {
   });
 });
 
-/** Writes one key over and over until etcd has no room; the last revision it took. */
+/** Writes until there is no room, and answers the revision of the last write that was done, whatever was said of it: told to be refused, it was not done. */
 async function fill(store: Store): Promise<number> {
   const value = new Uint8Array(MIB);
   for (let last = 0; ; ) {
-    const put = { compares: [], puts: [{ key: 'a', value }], deletes: [] };
+    const put = { compares: [{ key: 'a', revision: last }], puts: [{ key: 'a', value }], deletes: [] };
     const result = await store.txn(put).done.catch((error: unknown) => error);
-    if (result instanceof Error) {
-      await rejectsWith('NoSpace', Promise.reject(result));
-      return last;
+    const now = (await store.get('a'))?.modRevision ?? 0;
+    if (!(result instanceof StoreError)) {
+      last = now;
+      continue;
     }
-    last = store.revision();
+    if (result.reason === 'NoSpace') assert.equal(now, last);
+    else assert.equal(result.reason, 'UnknownOutcome');
+    return now;
   }
 }
 
