@@ -120,7 +120,8 @@ describeCommands('kubectl, to apply', {
     );
     assert.match(await k.out('kubectl get secret set1 --show-labels'), /applyset\.kubernetes\.io\/id=applyset-/);
     await k.prints(
-      `${apply} one.yaml`,
+      // It prunes the resources of a set side by side.
+      `${apply} one.yaml | sort`,
       'configmap/p1 unchanged',
       'configmap/p2 pruned',
       'widget.demo.example.com/w1 pruned',
