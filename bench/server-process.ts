@@ -54,7 +54,12 @@ export async function startServerProcess(
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
   const ended = exited.then(([code]) => Promise.reject(new Error(`${program} ended with ${code}`)));
   ended.catch(() => {});
-  const answer = async () => parsed(program, await Promise.race([lines.next(), ended]));
+  const answer = async () => {
+    const next = await Promise.race([lines.next(), ended]);
+    // Its output ends before it does, and how it ended says more.
+    if (next.done === true) await ended;
+    return parsed(program, next);
+  };
   const ask = (question: string) => {
     child.stdin.write(`${question}\n`);
     return answer();
