@@ -1,4 +1,5 @@
 import type { Clock } from '../../resources/ambient/clock.ts';
+import { signalUntil } from '../../resources/ambient/signal-until.ts';
 import { ApiError } from '../../resources/meta/api-error.ts';
 import type { WatchCache } from '../cache/watch-cache.ts';
 import type { Store, TxnRequest } from '../store/store.ts';
@@ -19,7 +20,7 @@ export class RaceTurn implements AsyncDisposable {
   readonly #deps: RaceDeps;
   readonly #request: AbortSignal;
   readonly #began: number;
-  #waiting: { readonly signal: AbortSignal; readonly stop: () => void } | undefined;
+  #waiting: ReturnType<typeof signalUntil> | undefined;
   #leave: (() => void) | undefined;
 
   constructor(deps: RaceDeps, request: AbortSignal) {
@@ -34,20 +35,10 @@ export class RaceTurn implements AsyncDisposable {
     return this.#waiting.signal;
   }
 
-  #beginToWait(): { readonly signal: AbortSignal; readonly stop: () => void } {
-    const ended = new AbortController();
-    const request = this.#request;
-    const left = RACE_DEADLINE_MS - (this.#deps.clock.monotonic() - this.#began);
-    const stopWatch = this.#deps.clock.after(Math.max(0, left), () => ended.abort(busy()));
-    // AbortSignal.any would leave more to the garbage collector than all else here.
-    const gone = () => ended.abort(request.reason);
-    request.addEventListener('abort', gone);
-    if (request.aborted) gone();
-    const stop = () => {
-      stopWatch();
-      request.removeEventListener('abort', gone);
-    };
-    return { signal: ended.signal, stop };
+  #beginToWait(): ReturnType<typeof signalUntil> {
+    const { clock } = this.#deps;
+    const afterMs = RACE_DEADLINE_MS - (clock.monotonic() - this.#began);
+    return signalUntil([this.#request], { afterMs, late: busy, clock });
   }
 
   /** Waits for the turn to try again, and for the cache to show what won. Throws `ServiceUnavailable` when that takes too long. */
