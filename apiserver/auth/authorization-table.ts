@@ -76,8 +76,8 @@ export const AUTHORIZATION: AuthorizationTable = {
   },
   'coppice.dev/hosts/status': {
     get: EVERYONE,
-    update: ['operator', 'host', 'controller:host-liveness'],
-    patch: ['operator', 'host', 'controller:host-liveness'],
+    update: ['operator', 'host', 'controller:host-liveness', 'controller:lease', 'controller:scrub'],
+    patch: ['operator', 'host', 'controller:host-liveness', 'controller:lease', 'controller:scrub'],
   },
   'coppice.dev/hosts/control': { create: NODELET },
   'coppice.dev/hosts/dialback': { create: NODELET },
@@ -96,6 +96,18 @@ export const AUTHORIZATION: AuthorizationTable = {
   'coppice.dev/policies/join': { create: JOINING },
   'coppice.dev/policies/status': { get: READERS, update: OPERATOR, patch: OPERATOR },
 
+  'coppice.dev/pricelists': { ...operated, ...removable },
+  'coppice.dev/pricelists/status': { get: READERS, update: OPERATOR, patch: OPERATOR },
+
+  'coppice.dev/leases': {
+    ...operated,
+    update: ['operator', 'controller:lease', 'controller:tenant'],
+    patch: ['operator', 'controller:lease', 'controller:tenant', 'controller:garbage'],
+    delete: ['operator', 'controller:lease', 'controller:tenant', 'controller:garbage'],
+    deletecollection: OPERATOR,
+  },
+  'coppice.dev/leases/status': status('lease'),
+
   'coppice.dev/vms': {
     ...operated,
     get: EVERYONE,
@@ -103,7 +115,14 @@ export const AUTHORIZATION: AuthorizationTable = {
     watch: EVERYONE,
     update: ['operator', 'host', 'controller:placement', 'controller:vm-lifecycle'],
     patch: ['operator', 'host', 'controller:placement', 'controller:vm-lifecycle', 'controller:garbage'],
-    delete: ['operator', 'controller:vm-lifecycle', 'controller:tenant', 'controller:garbage'],
+    delete: [
+      'operator',
+      'controller:vm-lifecycle',
+      'controller:tenant',
+      'controller:lease',
+      'controller:scrub',
+      'controller:garbage',
+    ],
     deletecollection: OPERATOR,
   },
   'coppice.dev/vms/status': {

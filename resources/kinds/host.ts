@@ -34,6 +34,17 @@ const spec = Type.Object(
     cordoned: Type.Optional(
       Type.Boolean({ description: 'No new VM is placed here while this is true; those here stay.' }),
     ),
+    scrub: Type.Optional(
+      Type.Object(
+        {
+          requestedAt: instant({ description: 'Asks for a scrub; a later instant asks for another.' }),
+          force: Type.Optional(
+            Type.Boolean({ description: 'Guests, orphans and stranded volumes that remain are removed.' }),
+          ),
+        },
+        { description: 'Asks that the host is cleared of everything of its last lessee.' },
+      ),
+    ),
     trustedStore: Type.Optional(
       Type.String({
         maxLength: 253,
@@ -53,6 +64,8 @@ const status = Type.Object(
     free: amounts('What is not held by guests bound here.'),
     os: Type.Optional(oneOf(['darwin', 'linux'], { description: 'The operating system of the host.' })),
     arch: Type.Optional(Type.String({ description: 'The processor architecture, such as arm64.' })),
+    chip: Type.Optional(Type.String({ description: 'The processor, such as Apple M4 Pro.' })),
+    nested: Type.Optional(Type.Boolean({ description: 'Whether guests can run guests.' })),
     driver: Type.Optional(
       Type.Object(
         {
@@ -81,8 +94,44 @@ const status = Type.Object(
           name: Type.String({ description: 'The Lease.' }),
           uid: Type.String({ description: 'Its uid.' }),
           since: instant({ description: 'When it was granted.' }),
+          earliestEnd: Type.Optional(instant({ description: 'When its minimum is over.' })),
+          pricePerHour: Type.Optional(Type.String({ description: 'Its price, as it was at the grant.' })),
+          currency: Type.Optional(Type.String({ description: 'Of the price.' })),
+          released: Type.Optional(
+            Type.Boolean({
+              description:
+                'The Lease was deleted before its minimum was over: the host stays held until earliestEnd, for the next Lease of the namespace that fits.',
+            }),
+          ),
         },
         { description: 'The lease of the whole machine, when there is one.' },
+      ),
+    ),
+    scrub: Type.Optional(
+      Type.Object(
+        {
+          requestedAt: Type.Optional(instant({ description: 'The request this is about.' })),
+          outcome: oneOf(['Running', 'Refused', 'Failed', 'Succeeded'], { description: 'What came of it.' }),
+          forced: Type.Optional(Type.Boolean({ description: 'Whether what remained was removed.' })),
+          startedAt: instant({ description: 'When it began.' }),
+          finishedAt: Type.Optional(instant({ description: 'When it ended.' })),
+          message: Type.Optional(Type.String({ description: 'What stands in the way, or what failed.' })),
+          guestsRemoved: Type.Optional(Type.Integer({ description: 'Guests that were removed.' })),
+          workspacesRemoved: Type.Optional(
+            Type.Integer({ description: 'Folders of guests, with their disks and firmware, that were removed.' }),
+          ),
+          hook: Type.Optional(
+            Type.Object(
+              {
+                exitCode: Type.Optional(Type.Integer({ description: 'What it ended with.' })),
+                timedOut: Type.Optional(Type.Boolean({ description: 'Whether it was ended at its deadline.' })),
+                output: Type.Optional(Type.String({ description: 'The end of what it said.' })),
+              },
+              { description: "The operator's own cleaning, where the host has one." },
+            ),
+          ),
+        },
+        { description: 'The last scrub.' },
       ),
     ),
     images: Type.Optional(
@@ -149,6 +198,13 @@ export const Host = defineCoppiceKind({
     { name: 'VCPUs', type: 'integer', jsonPath: '.status.allocatable.vcpus' },
     { name: 'Memory', type: 'string', jsonPath: '.status.allocatable.memory' },
     { name: 'Free Memory', type: 'string', jsonPath: '.status.free.memory', description: 'Memory not held by guests.' },
+    { name: 'Lessee', type: 'string', jsonPath: '.status.lease.namespace' },
+    {
+      name: 'Scrub Pending',
+      type: 'string',
+      jsonPath: '.status.conditions[?(@.type=="ScrubPending")].status',
+      priority: 1,
+    },
     { name: 'Cordoned', type: 'boolean', jsonPath: '.spec.cordoned' },
     { name: 'Group', type: 'string', jsonPath: '.spec.group', priority: 1 },
     { name: 'Accelerator', type: 'string', jsonPath: '.status.driver.accelerator', priority: 1 },

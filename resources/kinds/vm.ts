@@ -5,7 +5,8 @@ import { ownGuest } from '../guards/own-guest.ts';
 import { livingTenant, vmQuota } from '../guards/tenant-guard.ts';
 import { admitVM, knownSize } from '../guards/vm-admission.ts';
 import { defineCoppiceKind, type ObjectOf } from '../meta/define-kind.ts';
-import { conditions, duration, mapOf, oneOf, quantity } from '../meta/schema.ts';
+import { conditions, duration, oneOf, quantity } from '../meta/schema.ts';
+import { labelSelector } from '../meta/selector-schema.ts';
 import { Type } from '../meta/type.ts';
 
 const resolved = Type.Object(
@@ -38,24 +39,7 @@ const spec = Type.Object(
       description: 'Whether the guest should run.',
     }),
     ttl: Type.Optional(duration({ description: 'How long after its creation the VM is deleted, such as 8h.' })),
-    hostSelector: Type.Optional(
-      Type.Object(
-        {
-          matchLabels: Type.Optional(mapOf(Type.String(), { description: 'Labels that must have these values.' })),
-          matchExpressions: Type.Optional(
-            Type.Array(
-              Type.Object({
-                key: Type.String({ description: 'The label.' }),
-                operator: oneOf(['In', 'NotIn', 'Exists', 'DoesNotExist'], { description: 'How it is compared.' }),
-                values: Type.Optional(Type.Array(Type.String(), { description: 'With what.' })),
-              }),
-              { description: 'Conditions on labels, all of which must hold.', maxItems: 32 },
-            ),
-          ),
-        },
-        { description: 'Which hosts it may run on, by their labels.' },
-      ),
-    ),
+    hostSelector: Type.Optional(labelSelector('Which hosts it may run on, by their labels.')),
     hostName: Type.Optional(
       Type.String({ maxLength: 253, description: 'The host it is bound to.', 'x-coppice-writer': 'placement' }),
     ),

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { HOSTS, POLICIES, VMS } from '../../../resources/guards/refs.ts';
 import { World } from '../../../resources/guards/world.ts';
-import type { Policy } from '../../../resources/kinds/policy.ts';
 import { type KubeObject, objectKey } from '../../../resources/meta/object.ts';
+import { aPolicy } from '../../harness/a-policy.ts';
 import { aHost, aVM } from '../../harness/builders.ts';
 
 const SPACES = ['red', 'blue', 'red-2'];
@@ -28,14 +28,9 @@ const vm = fc
     };
   });
 const host = fc.record({ name: fc.constantFrom(...MACS), group: fc.constantFrom('default', 'local') }).map(aHost);
-const policy = fc.constantFrom('1/2', '1/32').map(
-  (flexShare): Policy => ({
-    apiVersion: 'coppice.dev/v1',
-    kind: 'Policy',
-    metadata: { name: 'default', uid: 'p', resourceVersion: '1', creationTimestamp: '2026-01-01T00:00:00Z' },
-    spec: { requireLeaseForMacOS: true, exclusiveLeasedHosts: true, hostGroups: [{ name: 'local', flexShare }] },
-  }),
-);
+const policy = fc
+  .constantFrom('1/2', '1/32')
+  .map((flexShare) => aPolicy({ hostGroups: [{ name: 'local', flexShare }] }));
 const object = fc.oneof(
   { weight: 6, arbitrary: vm.map((of) => ({ ref: VMS, of: of as KubeObject })) },
   { weight: 1, arbitrary: host.map((of) => ({ ref: HOSTS, of: of as KubeObject })) },
