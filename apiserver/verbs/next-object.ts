@@ -21,6 +21,7 @@ import { afterUpdate } from '../apply/update.ts';
 import { askerOf, type Identity } from '../auth/identity.ts';
 import type { ServedKind } from '../registry/registry.ts';
 import { defaultedDraft } from './defaulted-draft.ts';
+import { keepWritten } from './status-writers.ts';
 import type { ServerParts, VerbContext } from './verb-context.ts';
 import { carryWritten, checkFinalizers, checkHostWrite } from './writers.ts';
 
@@ -139,6 +140,8 @@ export function nextObject(
     draft = carryWritten(frame, before, draft);
     checkFinalizers(frame, before, draft);
     checkHostWrite(frame, before, draft);
+  } else if (frame.subresource === 'status') {
+    draft = keepWritten(frame, before, draft);
   }
   const next = admitted(frame, defaultedDraft(kind, draft, refusedNulls(managers)) as KubeObject, before);
   const same = jsonEqual(next, before);
