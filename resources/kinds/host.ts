@@ -104,7 +104,7 @@ const status = Type.Object(
             }),
           ),
         },
-        { description: 'The lease of the whole machine, when there is one.' },
+        { description: 'The lease of the whole machine, when there is one.', 'x-coppice-writer': 'lease' },
       ),
     ),
     scrub: Type.Optional(
@@ -172,7 +172,7 @@ const status = Type.Object(
     observedGeneration: Type.Optional(
       Type.Integer({ format: 'int64', description: 'The generation this status is about.' }),
     ),
-    conditions: conditions(),
+    conditions: conditions({ ScrubPending: ['lease', 'scrub'] }),
   },
   { description: 'What the nodelet on the host found.' },
 );
