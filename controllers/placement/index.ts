@@ -1,3 +1,4 @@
+import { waitsForScrub } from '../../resources/guards/host-scrub.ts';
 import { hostShareOf, tenantShareOf } from '../../resources/guards/shares.ts';
 import { Host } from '../../resources/kinds/host.ts';
 import { Image } from '../../resources/kinds/image.ts';
@@ -67,6 +68,7 @@ function factsOf(host: Host | undefined): unknown {
       ready: isTrue(host, 'Ready'),
       allocatable: host.status?.allocatable,
       lease: host.status?.lease,
+      scrub: waitsForScrub(host),
       slots: host.status?.macosSlots?.total,
       images: host.status?.images,
       guestOS: host.status?.driver?.guestOS,

@@ -5,6 +5,7 @@ import { jsonEqual } from '../meta/object.ts';
 import { parseBytes, roughBytes } from '../meta/quantity.ts';
 import { matchesLabels } from '../meta/selector.ts';
 import { type Change, fence, type Guard, NO_FENCES } from './guard.ts';
+import { waitsForScrub } from './host-scrub.ts';
 import { HOSTS, POLICIES, TENANTS } from './refs.ts';
 import { flexShare, guestIsGone, guestIsOff, hostShareOf, microVCPUs } from './shares.ts';
 import type { HostUse, WorldView } from './world.ts';
@@ -13,6 +14,7 @@ import type { HostUse, WorldView } from './world.ts';
 export const HOST_FILTERS = [
   'NotReady',
   'Cordoned',
+  'ScrubPending',
   'SelectorMismatch',
   'GroupMismatch',
   'GuestOSUnsupported',
@@ -46,6 +48,7 @@ export function hostRefusal(wish: Wish, host: Host, world: WorldView): HostRefus
   const name = host.metadata.name;
   if (!isTrue(host, 'Ready')) return refuse('NotReady', `host ${name} is not ready`);
   if (host.spec.cordoned === true) return refuse('Cordoned', `host ${name} is cordoned`);
+  if (waitsForScrub(host)) return refuse('ScrubPending', `host ${name} waits for a scrub`);
   return (
     wishRefusal(wish, host, world, refuse) ??
     leaseRefusal(wish, host, world, refuse) ??
@@ -181,6 +184,7 @@ export const hostFacts: Guard<Host> = {
         labels: host.metadata.labels,
         allocatable: host.status?.allocatable,
         lease: host.status?.lease,
+        scrub: waitsForScrub(host),
         slots: host.status?.macosSlots?.total,
         ready: isTrue(host, 'Ready'),
       };
