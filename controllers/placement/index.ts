@@ -1,3 +1,4 @@
+import { usableSlots } from '../../resources/guards/host-guard.ts';
 import { hostShareOf, tenantShareOf } from '../../resources/guards/shares.ts';
 import { Host } from '../../resources/kinds/host.ts';
 import { Image } from '../../resources/kinds/image.ts';
@@ -67,7 +68,7 @@ function factsOf(host: Host | undefined): unknown {
       ready: isTrue(host, 'Ready'),
       allocatable: host.status?.allocatable,
       lease: host.status?.lease,
-      slots: host.status?.macosSlots?.total,
+      slots: usableSlots(host),
       images: host.status?.images,
       guestOS: host.status?.driver?.guestOS,
     }
