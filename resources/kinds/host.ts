@@ -145,6 +145,11 @@ const status = Type.Object(
         {
           total: Type.Integer({ description: 'How many macOS guests may run here: two on a Mac.' }),
           used: Type.Integer({ description: 'How many do.' }),
+          leaked: Type.Optional(
+            Type.Integer({
+              description: 'How many of them no guest has and none can be given: a restart of the machine frees them.',
+            }),
+          ),
         },
         { description: 'The slots of running macOS guests.' },
       ),
