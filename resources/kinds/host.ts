@@ -1,6 +1,7 @@
 import { hostFacts } from '../guards/host-guard.ts';
 import { hostLease } from '../guards/host-lease.ts';
 import { hostInUse } from '../guards/in-use.ts';
+import { leasedHost } from '../guards/leased-host.ts';
 import { defineCoppiceKind, type ObjectOf } from '../meta/define-kind.ts';
 import { conditions, instant, oneOf, quantity } from '../meta/schema.ts';
 
@@ -97,6 +98,9 @@ const status = Type.Object(
           earliestEnd: Type.Optional(instant({ description: 'When its minimum is over.' })),
           pricePerHour: Type.Optional(Type.String({ description: 'Its price, as it was at the grant.' })),
           currency: Type.Optional(Type.String({ description: 'Of the price.' })),
+          ending: Type.Optional(
+            Type.Boolean({ description: 'It is over: the VMs of the lessee here go, and no other begins.' }),
+          ),
           released: Type.Optional(
             Type.Boolean({
               description:
@@ -210,6 +214,6 @@ export const Host = defineCoppiceKind({
     { name: 'Accelerator', type: 'string', jsonPath: '.status.driver.accelerator', priority: 1 },
   ],
   nameRule: 'label',
-  rules: { guards: [hostFacts, hostLease, hostInUse] },
+  rules: { guards: [hostFacts, hostLease, leasedHost, hostInUse] },
 });
 export type Host = ObjectOf<typeof spec, typeof status>;
