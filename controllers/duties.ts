@@ -5,6 +5,7 @@ import { imageDuty } from './image/index.ts';
 import { leaseDuty } from './lease/index.ts';
 import { placementDuty } from './placement/index.ts';
 import type { MakeDuty } from './runtime/duty.ts';
+import { scrubDuty } from './scrub/index.ts';
 import { tenantDuty } from './tenant/index.ts';
 import { vmLifecycleDuty } from './vm-lifecycle/index.ts';
 
@@ -14,6 +15,7 @@ export const DUTIES = {
   'host-liveness': hostLivenessDuty,
   image: imageDuty,
   lease: leaseDuty,
+  scrub: scrubDuty,
   placement: placementDuty,
   'vm-lifecycle': vmLifecycleDuty,
   garbage: garbageDuty,

@@ -1,4 +1,5 @@
 import { bySize, LEASE_FILTERS, type LeaseFilter, leaseRefusal, takesOver } from '../../resources/guards/lease-host.ts';
+import { leasedHostRefusal } from '../../resources/guards/lease-quota.ts';
 import { tenantRefusal } from '../../resources/guards/lease-tenant.ts';
 import type { WorldView } from '../../resources/guards/world.ts';
 import type { Host } from '../../resources/kinds/host.ts';
@@ -44,7 +45,11 @@ export function decideGrant(lease: Lease, world: WorldView, hosts: readonly Host
   }
   const held = fitting.filter((host) => takesOver(lease, host));
   const best = (held.length > 0 ? held : fitting).toSorted(bySize)[0];
-  if (best !== undefined) return { kind: 'grant', host: best };
+  if (best !== undefined) {
+    const quota = leasedHostRefusal(lease.metadata.namespace ?? '', best.metadata.name, world);
+    if (quota === undefined) return { kind: 'grant', host: best };
+    return { kind: 'wait', reason: 'QuotaExceeded', message: quota.message, waiting: [] };
+  }
   return named === undefined ? told(lease, asked.length, turned) : { ...told(lease, 1, turned), message: why };
 }
 

@@ -1,3 +1,4 @@
+import { waitsForScrub } from '../../resources/guards/host-scrub.ts';
 import { holdsHost } from '../../resources/guards/lease-term.ts';
 import { hostShareOf } from '../../resources/guards/shares.ts';
 import { Host } from '../../resources/kinds/host.ts';
@@ -79,7 +80,7 @@ function factsOf(host: Host | undefined): unknown {
       spec: host.spec,
       labels: host.metadata.labels,
       ready: isTrue(host, 'Ready'),
-      scrub: isTrue(host, 'ScrubPending'),
+      scrub: waitsForScrub(host),
       allocatable: host.status?.allocatable,
       lease: host.status?.lease,
       os: host.status?.os,

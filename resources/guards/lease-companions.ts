@@ -2,6 +2,7 @@ import type { Host } from '../kinds/host.ts';
 import type { Lease } from '../kinds/lease.ts';
 import { setConditions } from '../meta/condition.ts';
 import type { AdmissionContext, CompanionWrite } from '../meta/define-kind.ts';
+import { SCRUB_PENDING } from './host-scrub.ts';
 import { holdsHost, hostOf } from './lease-term.ts';
 
 const HOST_REF = { group: 'coppice.dev', version: 'v1', plural: 'hosts', kind: 'Host', namespaced: false } as const;
@@ -54,6 +55,6 @@ function withClaim(host: Host, lease: Claim): Host {
 export function letGo(host: Host, nowMs: number): Host {
   const { lease, ...status } = host.status ?? {};
   const message = `the lease of ${lease?.namespace} (${lease?.name}) ended; it takes nothing before it is scrubbed`;
-  const pending = { type: 'ScrubPending', status: 'True', reason: 'LeaseEnded', message } as const;
+  const pending = { type: SCRUB_PENDING, status: 'True', reason: 'LeaseEnded', message } as const;
   return { ...host, status: { ...status, conditions: setConditions(host, nowMs, [pending]) } };
 }

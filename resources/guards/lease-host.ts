@@ -3,6 +3,7 @@ import type { Lease } from '../kinds/lease.ts';
 import { isTrue } from '../meta/condition.ts';
 import { parseBytes, roughBytes } from '../meta/quantity.ts';
 import { matchesLabels } from '../meta/selector.ts';
+import { waitsForScrub } from './host-scrub.ts';
 import { POLICIES, TENANTS } from './refs.ts';
 import type { WorldView } from './world.ts';
 
@@ -82,7 +83,7 @@ function standingRefusal(lease: Lease, host: Host, world: WorldView): LeaseRefus
   if (held !== undefined) return refuse('AlreadyLeased', `host ${name} is leased by lease ${held.name} already`);
   if (!isTrue(host, 'Ready')) return refuse('NotReady', `host ${name} is not ready`);
   if (host.spec.cordoned === true) return refuse('Cordoned', `host ${name} is cordoned`);
-  if (isTrue(host, 'ScrubPending')) return refuse('ScrubPending', `host ${name} waits for a scrub`);
+  if (waitsForScrub(host)) return refuse('ScrubPending', `host ${name} waits for a scrub`);
   const { namespaces, guests } = world.hostUse(name);
   const alone = world.get(POLICIES, undefined, 'default')?.spec.exclusiveLeasedHosts !== false;
   const others = [...namespaces].filter((each) => each !== namespace);

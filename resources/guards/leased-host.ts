@@ -1,6 +1,6 @@
 import type { Host } from '../kinds/host.ts';
-import { isTrue } from '../meta/condition.ts';
 import { type Change, fence, type Guard, type GuardContext, NO_FENCES, type Refusal } from './guard.ts';
+import { waitsForScrub } from './host-scrub.ts';
 import type { WorldView } from './world.ts';
 
 /**
@@ -47,7 +47,7 @@ function letGoRefusal({ before, after }: Change<Host>, world: WorldView, { nowMs
     return refuse('MinimumTerm', `it is held for ${lease.namespace} until ${lease.earliestEnd}`);
   if (world.hostUse(after.metadata.name).namespaces.has(lease.namespace))
     return refuse('GuestsRemain', `it has guests of ${lease.namespace} still`);
-  if (!isTrue(after, 'ScrubPending'))
+  if (!waitsForScrub(after))
     return refuse('ScrubPending', 'a host whose lease is over waits for a scrub from the same moment on');
   return undefined;
 }

@@ -8,7 +8,7 @@ import { tenantShareOf } from './shares.ts';
 import type { WorldView } from './world.ts';
 
 /** The quota of a tenant: its own, or the policy's default; a limit that neither sets does not exist. */
-function quotaOf(tenant: Tenant | undefined, world: WorldView): NonNullable<Tenant['spec']['quota']> {
+export function quotaOf(tenant: Tenant | undefined, world: WorldView): NonNullable<Tenant['spec']['quota']> {
   return { ...world.get(POLICIES, undefined, 'default')?.spec.defaultQuota, ...tenant?.spec.quota };
 }
 

@@ -40,11 +40,17 @@ describe('the story of a lease', () => {
     assert.equal((await world.patches('acme/ci', { spec: { release: { force: true } } })).status, 200);
     await world.until('it has ended', () => world.tells() === 'Ended on mini (Ended)');
     assert.equal(world.hostTells('mini'), 'waits for a scrub');
-    assert.deepEqual([world.vm('acme/build'), world.vm('acme/helper'), world.guestsOn('mini').size], [undefined, undefined, 0]);
+    assert.deepEqual(
+      [world.vm('acme/build'), world.vm('acme/helper'), world.guestsOn('mini').size],
+      [undefined, undefined, 0],
+    );
     const { billedUntil, endedAt = '', overrides = [] } = world.lease()?.status ?? {};
     assert.equal(billedUntil, earliestEnd);
     assert.ok(endedAt < (earliestEnd ?? ''));
-    assert.deepEqual(overrides.map(({ what, by }) => `${what} by ${by}`), ['ForTenant by operator', 'ForcedRelease by operator']);
+    assert.deepEqual(
+      overrides.map(({ what, by }) => `${what} by ${by}`),
+      ['ForTenant by operator', 'ForcedRelease by operator'],
+    );
     assert.deepEqual(world.fleet.errors, []);
   });
 
