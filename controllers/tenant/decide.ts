@@ -10,6 +10,7 @@ type Status = NonNullable<Tenant['status']>;
 /** Tenant n has 10.230.n.0/24, so there are this many numbers. */
 const NETWORKS = 256;
 const NAMES_SHOWN = 5;
+const DISABLED = 'its tokens are refused and nothing new begins; what runs, runs on';
 
 /** What there is of a tenant. */
 interface Holdings {
@@ -35,13 +36,29 @@ export function livingStatus(
     namespace,
     ...(networkIndex === undefined ? {} : { networkIndex }),
     used: usedBy({ vms, leasedHosts }),
-    ...withReady(tenant, nowMs, 'True', 'Active', message),
+    ...(tenant.spec.disabled === true
+      ? told(tenant, nowMs, [
+          { type: 'Ready', status: 'True', reason: 'Disabled', message: `${message}; ${DISABLED}` },
+          { type: 'Enabled', status: 'False', reason: 'Disabled', message: DISABLED },
+        ])
+      : told(tenant, nowMs, [
+          { type: 'Ready', status: 'True', reason: 'Active', message },
+          {
+            type: 'Enabled',
+            status: 'True',
+            reason: 'Enabled',
+            message: 'its tokens are good, and what it asks for begins',
+          },
+        ])),
   };
 }
 
 /** What the status of a tenant that is going should be: it says what it still waits for. */
 export function leavingStatus(tenant: Tenant, holdings: Holdings, waitsFor: string, nowMs: number): Partial<Status> {
-  return { used: usedBy(holdings), ...withReady(tenant, nowMs, 'False', 'Deleting', waitsFor) };
+  return {
+    used: usedBy(holdings),
+    ...told(tenant, nowMs, [{ type: 'Ready', status: 'False', reason: 'Deleting', message: waitsFor }]),
+  };
 }
 
 /** One line for people: which VMs are still there. */
@@ -75,9 +92,9 @@ function usedBy({ vms, leasedHosts }: Holdings): NonNullable<Status['used']> {
   return { vms: count, vcpus, memory: formatBytes(memoryBytes), leasedHosts };
 }
 
-function withReady(tenant: Tenant, nowMs: number, status: 'True' | 'False', reason: string, message: string) {
+function told(tenant: Tenant, nowMs: number, conditions: Parameters<typeof setConditions>[2]) {
   return {
     ...(tenant.metadata.generation === undefined ? {} : { observedGeneration: tenant.metadata.generation }),
-    conditions: setConditions(tenant, nowMs, [{ type: 'Ready', status, reason, message }]),
+    conditions: setConditions(tenant, nowMs, conditions),
   };
 }

@@ -1,4 +1,5 @@
 import { leaseQuota } from '../guards/lease-quota.ts';
+import { leaseTenant } from '../guards/tenant-standing.ts';
 import { defineCoppiceKind, type ObjectOf } from '../meta/define-kind.ts';
 import { conditions, duration, instant, oneOf, quantity } from '../meta/schema.ts';
 import { labelSelector } from '../meta/selector-schema.ts';
@@ -150,6 +151,6 @@ export const Lease = defineCoppiceKind({
   ],
   selectableFields: ['status.phase', 'status.host'],
   nameRule: 'label',
-  rules: { guards: [leaseQuota] },
+  rules: { guards: [leaseTenant, leaseQuota] },
 });
 export type Lease = ObjectOf<typeof spec, typeof status>;
