@@ -43,7 +43,7 @@ function oneMore(namespace: string, world: WorldView, used: number): Refusal | u
 const isMade = ({ before, after }: Change<Lease>): boolean => before === undefined && after !== undefined;
 
 /** Whether the change gives a Lease its host. */
-export function isGranted({ before, after }: Change<Lease>): boolean {
+function isGranted({ before, after }: Change<Lease>): boolean {
   return after?.status?.host !== undefined && holdsHost(after) && (before === undefined || !holdsHost(before));
 }
 

@@ -1,7 +1,5 @@
-import type { Lease } from '../kinds/lease.ts';
 import type { VM } from '../kinds/vm.ts';
 import { type Change, fence, type Guard, NO_FENCES, type Refusal } from './guard.ts';
-import { isGranted } from './lease-quota.ts';
 import { TENANTS } from './refs.ts';
 import type { WorldView } from './world.ts';
 
@@ -25,26 +23,23 @@ const DISABLED = (tenant: string) => ({
   message: `tenant ${tenant} is disabled: nothing new begins in it`,
 });
 
-/** A VM begins in the namespace of a tenant that stays, and gets a host while that tenant is enabled. */
-export const vmTenant = {
-  name: 'vm-tenant',
-  fences: (change) => (isBound(change) ? { bump: [], compare: [standing(change)] } : NO_FENCES),
-  judge(change, world) {
-    const { before, after } = change;
-    if (after === undefined) return undefined;
+/** What holds something of the fleet may only begin in a namespace whose tenant stays. */
+export const livingTenant: Guard = {
+  name: 'living-tenant',
+  fences: () => NO_FENCES,
+  judge({ before, after }, world) {
+    if (before !== undefined || after === undefined) return undefined;
     const refusal = standingRefusal(after.metadata.namespace ?? '', world);
-    if (before === undefined && refusal?.cause === 'NamespaceTerminating') return refusal;
-    return isBound(change) ? refusal : undefined;
+    return refusal?.cause === 'NamespaceTerminating' ? refusal : undefined;
   },
-} satisfies Guard<VM>;
+};
 
-/** A Lease is given a host while its tenant is enabled and stays. */
-export const leaseTenant = {
-  name: 'lease-tenant',
-  fences: (change) => (isGranted(change) ? { bump: [], compare: [standing(change)] } : NO_FENCES),
-  judge: (change, world) =>
-    isGranted(change) ? standingRefusal(change.after?.metadata.namespace ?? '', world) : undefined,
-} satisfies Guard<Lease>;
+/** A VM gets a host while its tenant is enabled and stays. */
+export const enabledTenant: Guard<VM> = {
+  name: 'enabled-tenant',
+  fences: (change) => (isBound(change) ? { bump: [], compare: [fence.standing(namespaceOf(change))] } : NO_FENCES),
+  judge: (change, world) => (isBound(change) ? standingRefusal(namespaceOf(change), world) : undefined),
+};
 
 /** Whether the change gives a VM a host. One that is deleted needs none. */
 function isBound({ before, after }: Change<VM>): boolean {
@@ -52,4 +47,4 @@ function isBound({ before, after }: Change<VM>): boolean {
   return host !== undefined && host !== before?.spec.hostName && after?.metadata.deletionTimestamp === undefined;
 }
 
-const standing = ({ before, after }: Change) => fence.standing((after ?? before)?.metadata.namespace ?? '');
+const namespaceOf = ({ before, after }: Change): string => (after ?? before)?.metadata.namespace ?? '';

@@ -3,7 +3,7 @@ import { immutable } from '../guards/immutable.ts';
 import { imageUse } from '../guards/in-use.ts';
 import { ownGuest } from '../guards/own-guest.ts';
 import { vmQuota } from '../guards/tenant-guard.ts';
-import { vmTenant } from '../guards/tenant-standing.ts';
+import { enabledTenant, livingTenant } from '../guards/tenant-standing.ts';
 import { admitVM, knownSize } from '../guards/vm-admission.ts';
 import { defineCoppiceKind, type ObjectOf } from '../meta/define-kind.ts';
 import { conditions, duration, oneOf, quantity } from '../meta/schema.ts';
@@ -139,7 +139,8 @@ export const VM = defineCoppiceKind({
   rules: {
     admit: admitVM,
     guards: [
-      vmTenant,
+      livingTenant,
+      enabledTenant,
       knownSize,
       immutable('spec.image', 'spec.size', 'spec.class'),
       vmQuota,

@@ -1,6 +1,7 @@
 import { controllerIdentity } from '../../apiserver/auth/identity.ts';
 import type { ResourceClient } from '../../apiserver/client/client.ts';
 import type { ApiRequest, Transport } from '../../apiserver/client/transport.ts';
+import type { Store } from '../../apiserver/store/store.ts';
 import type { DutyName } from '../../controllers/duties.ts';
 import { Controllers } from '../../controllers/run.ts';
 import { microTime } from '../../resources/ambient/clock.ts';
@@ -37,9 +38,9 @@ export class Fleet implements AsyncDisposable {
     this.clock = clock;
   }
 
-  static async start(): Promise<Fleet> {
-    const clock = new ManualClock();
-    return new Fleet(await startTestServer({ clock }), clock);
+  static async start(options: { readonly clock?: ManualClock; readonly store?: Store } = {}): Promise<Fleet> {
+    const { clock = new ManualClock() } = options;
+    return new Fleet(await startTestServer({ ...options, clock }), clock);
   }
 
   /** Starts these duties, or all. */
