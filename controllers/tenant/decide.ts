@@ -1,5 +1,6 @@
 import { tenantShareOf } from '../../resources/guards/shares.ts';
-import { TENANT_FINALIZER } from '../../resources/guards/tenant-namespace.ts';
+import type { Host } from '../../resources/kinds/host.ts';
+import type { Lease } from '../../resources/kinds/lease.ts';
 import type { Tenant } from '../../resources/kinds/tenant.ts';
 import type { VM } from '../../resources/kinds/vm.ts';
 import { setConditions } from '../../resources/meta/condition.ts';
@@ -9,20 +10,20 @@ type Status = NonNullable<Tenant['status']>;
 
 /** Tenant n has 10.230.n.0/24, so there are this many numbers. */
 const NETWORKS = 256;
-const NAMES_SHOWN = 5;
 const DISABLED = 'its tokens are refused and nothing new begins; what runs, runs on';
 
 /** What there is of a tenant. */
-interface Holdings {
+export interface Holdings {
   readonly vms: readonly VM[];
+  readonly leases: readonly Lease[];
   /** Hosts it leases, or that are held for it. */
-  readonly leasedHosts: number;
+  readonly hosts: readonly Host[];
 }
 
 /** What a living tenant's status should be. `taken` are the network numbers of all others. */
 export function livingStatus(
   tenant: Tenant,
-  { vms, leasedHosts }: Holdings,
+  holdings: Holdings,
   taken: ReadonlySet<number>,
   nowMs: number,
 ): Partial<Status> {
@@ -35,7 +36,7 @@ export function livingStatus(
   return {
     namespace,
     ...(networkIndex === undefined ? {} : { networkIndex }),
-    used: usedBy({ vms, leasedHosts }),
+    used: usedBy(holdings),
     ...(tenant.spec.disabled === true
       ? told(tenant, nowMs, [
           { type: 'Ready', status: 'True', reason: 'Disabled', message: `${message}; ${DISABLED}` },
@@ -61,27 +62,12 @@ export function leavingStatus(tenant: Tenant, holdings: Holdings, waitsFor: stri
   };
 }
 
-/** One line for people: which VMs are still there. */
-export function waitsForVMs(vms: readonly VM[]): string {
-  const names = vms.map((vm) => vm.metadata.name).sort();
-  const shown = names.slice(0, NAMES_SHOWN).join(', ');
-  const more = names.length > NAMES_SHOWN ? ` and ${names.length - NAMES_SHOWN} more` : '';
-  return `waits until the guests of ${names.length} VMs are gone: ${shown}${more}`;
-}
-
-/** What is to be done for a tenant that is being deleted: VMs first, since their guests hold Macs; then the rest; then it may go. */
-export function nextStep(tenant: Tenant, vms: readonly VM[]): 'live' | 'remove-vms' | 'remove-contents' | 'gone' {
-  if (tenant.metadata.deletionTimestamp === undefined) return 'live';
-  if (tenant.metadata.finalizers?.includes(TENANT_FINALIZER) !== true) return 'gone';
-  return vms.length > 0 ? 'remove-vms' : 'remove-contents';
-}
-
 function smallestFree(taken: ReadonlySet<number>): number | undefined {
   for (let index = 0; index < NETWORKS; index++) if (!taken.has(index)) return index;
   return undefined;
 }
 
-function usedBy({ vms, leasedHosts }: Holdings): NonNullable<Status['used']> {
+function usedBy({ vms, hosts }: Holdings): NonNullable<Status['used']> {
   let [count, vcpus, memoryBytes] = [0, 0, 0];
   for (const vm of vms) {
     const share = tenantShareOf(vm);
@@ -89,7 +75,7 @@ function usedBy({ vms, leasedHosts }: Holdings): NonNullable<Status['used']> {
     vcpus += share?.vcpus ?? 0;
     memoryBytes += share?.memoryBytes ?? 0;
   }
-  return { vms: count, vcpus, memory: formatBytes(memoryBytes), leasedHosts };
+  return { vms: count, vcpus, memory: formatBytes(memoryBytes), leasedHosts: hosts.length };
 }
 
 function told(tenant: Tenant, nowMs: number, conditions: Parameters<typeof setConditions>[2]) {
