@@ -1,8 +1,8 @@
 import { arch, availableParallelism, platform, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { type Driver, DriverError, type HostCapacity } from '../../nodelet/drivers/driver.ts';
-import { type HostProcesses, procProcesses, psProcesses } from '../../nodelet/drivers/qemu/host-processes.ts';
 import { findQemu } from '../../nodelet/drivers/qemu/installation.ts';
+import { machineProcesses } from '../../nodelet/drivers/qemu/machine-processes.ts';
 import { QemuDriver } from '../../nodelet/drivers/qemu/qemu-driver.ts';
 import { Semaphore } from '../../nodelet/drivers/semaphore.ts';
 import { SerialDriver } from '../../nodelet/drivers/serial-driver.ts';
@@ -58,11 +58,6 @@ const SIM_SIZES: readonly HostCapacity[] = [
   { vcpus: 16, memoryBytes: 64 * GiB, diskBytes: 2048 * GiB },
 ];
 
-/** How this machine tells of its processes. */
-export function hostProcesses(clock: Clock): HostProcesses {
-  return platform() === 'linux' ? procProcesses('/proc') : psProcesses(clock);
-}
-
 /** Opens the drivers that the options ask for; `auto` is QEMU where it runs, else the simulated one. */
 export async function openFleet(wish: FleetWish, deps: DriverDeps, signal: AbortSignal): Promise<Fleet> {
   if (wish.driver === 'sim') return openSim(wish, deps, 'guests are simulated, as asked (--driver sim)');
@@ -108,7 +103,7 @@ async function openQemu(
       clock,
       ids,
       log: log.child({ host: name }),
-      processes: hostProcesses(clock),
+      processes: machineProcesses(clock),
       sockets: { root: '/tmp', userId: userInfo().uid },
       architecture,
       accelerator: 'auto',

@@ -183,6 +183,15 @@ export class SimDriver implements Driver {
     await this.#vanish(id);
   }
 
+  async clear(signal: AbortSignal): Promise<number> {
+    await this.#meetFaults('remove', signal);
+    const left = this.#host.guests.size;
+    if (left > 0) throw new DriverError('Failed', `there are ${left} guests on this host`);
+    // All there ever was of a simulated guest is its entry in the file.
+    await this.#host.settled();
+    return 0;
+  }
+
   async exec(id: string, request: ExecRequest, signal: AbortSignal): Promise<GuestProcess> {
     await this.#meetFaults('exec', signal);
     const guest = this.#on(id);
