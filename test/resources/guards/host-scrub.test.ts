@@ -64,7 +64,7 @@ describe('a host that waits for a scrub', () => {
 
 describe('telling a nodelet to clear its host', () => {
   const begun = (after: Host, ...vms: readonly VM[]) => {
-    const refusal = hostScrub.judge({ before: aHost(), after: scrubbed(after, 'Running') }, aWorld(...vms));
+    const refusal = hostScrub.judge({ before: after, after: scrubbed(after, 'Running') }, aWorld(...vms));
     return refusal?.answer === 'Forbidden' ? `${refusal.cause}: ${refusal.message}` : refusal;
   };
 
@@ -94,6 +94,29 @@ describe('telling a nodelet to clear its host', () => {
   });
 });
 
+describe('asking for a scrub', () => {
+  const asks = (requestedAt: string) => {
+    const before = scrubbed(aHost(), 'Refused', { requestedAt: '2026-03-01T00:00:00Z' });
+    const after = { ...before, spec: { ...before.spec, scrub: { requestedAt } } };
+    return hostScrub.judge({ before, after }, aWorld());
+  };
+
+  it('needs a later instant than the one that was answered, or nobody would answer it', () => {
+    assert.equal(asks('2026-03-01T00:00:01Z'), undefined);
+    for (const early of ['2026-03-01T00:00:00Z', '2026-02-28T00:00:00Z'])
+      assert.deepEqual(asks(early), {
+        ...{ answer: 'Invalid', field: 'spec.scrub.requestedAt', cause: 'FieldValueInvalid' },
+        message: `Invalid value: "${early}": must be later than that of the last scrub, 2026-03-01T00:00:00Z`,
+      });
+  });
+
+  it('again in the same words is no asking', () => {
+    const host = scrubbed(aHost(), 'Refused', { requestedAt: '2026-03-01T00:00:00Z' });
+    const asked = { ...host, spec: { ...host.spec, scrub: { requestedAt: '2026-03-01T00:00:00Z' } } };
+    assert.equal(hostScrub.judge({ before: asked, after: asked }, aWorld()), undefined);
+  });
+});
+
 describe('the record of a scrub', () => {
   const aLease = (name: string, status: NonNullable<Lease['status']>): Lease => ({
     apiVersion: 'coppice.dev/v1',
@@ -105,8 +128,12 @@ describe('the record of a scrub', () => {
   const host = aHost();
   const hostUID = host.metadata.uid;
   const clearing = {
-    ...{ result: 'Cleared', at: EPOCH_START, guestsRemoved: 2, workspacesRemoved: 1, hook: { exitCode: 0 } },
-  } as const;
+    result: 'Cleared' as const,
+    at: EPOCH_START,
+    guestsRemoved: 2,
+    workspacesRemoved: 1,
+    hook: { exitCode: 0 },
+  };
   const done = scrubbed(host, 'Succeeded', { startedAt: EPOCH_START, finishedAt: EPOCH_START, forced: true, clearing });
   const records = (before: Host, after: Host, ...leases: readonly Lease[]) => {
     const world = new World();
