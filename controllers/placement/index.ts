@@ -1,3 +1,4 @@
+import { usableSlots } from '../../resources/guards/host-guard.ts';
 import { waitsForScrub } from '../../resources/guards/host-scrub.ts';
 import { hostShareOf, tenantShareOf } from '../../resources/guards/shares.ts';
 import { Host } from '../../resources/kinds/host.ts';
@@ -69,7 +70,7 @@ function factsOf(host: Host | undefined): unknown {
       allocatable: host.status?.allocatable,
       lease: host.status?.lease,
       scrub: waitsForScrub(host),
-      slots: host.status?.macosSlots?.total,
+      slots: usableSlots(host),
       images: host.status?.images,
       guestOS: host.status?.driver?.guestOS,
     }

@@ -95,9 +95,10 @@ function leaseRefusal({ vm, resolved }: Wish, host: Host, world: WorldView, refu
 function roomRefusal({ vm, resolved }: Wish, host: Host, world: WorldView, refuse: Refuse): HostRefusal | undefined {
   const use = useWithout(vm, host, world);
   const name = host.metadata.name;
-  const slots = host.status?.macosSlots?.total ?? 0;
-  if (resolved.guestOS === 'macos' && use.macosGuests >= slots) {
-    return refuse('MacSlotLimit', `host ${name} has ${slots} macOS slots, all in use`);
+  if (resolved.guestOS === 'macos' && use.macosGuests >= usableSlots(host)) {
+    const { total: slots = 0, leaked = 0 } = host.status?.macosSlots ?? {};
+    const lost = leaked === 0 ? '' : `, ${leaked} of them leaked`;
+    return refuse('MacSlotLimit', `host ${name} has ${slots} macOS slots, all in use${lost}`);
   }
   const room = host.status?.allocatable;
   const memory = (parseBytes(room?.memory ?? '0') ?? 0) - use.memoryBytes;
@@ -117,6 +118,12 @@ function roomRefusal({ vm, resolved }: Wish, host: Host, world: WorldView, refus
     return refuse('InsufficientVCPUs', `needs ${asked} vCPUs; host ${name} has ${offered}`);
   }
   return undefined;
+}
+
+/** How many macOS guests can run on a host. */
+export function usableSlots(host: Host): number {
+  const { total = 0, leaked = 0 } = host.status?.macosSlots ?? {};
+  return Math.max(0, total - leaked);
 }
 
 function useWithout(vm: VM, host: Host, world: WorldView): HostUse {
@@ -185,7 +192,7 @@ export const hostFacts: Guard<Host> = {
         allocatable: host.status?.allocatable,
         lease: host.status?.lease,
         scrub: waitsForScrub(host),
-        slots: host.status?.macosSlots?.total,
+        slots: usableSlots(host),
         ready: isTrue(host, 'Ready'),
       };
     const name = (after ?? before)?.metadata.name ?? '';

@@ -51,9 +51,15 @@ const scrubReport = Type.Object(
   {
     requestedAt: instant({
       description: 'The request this is about: spec.scrub.requestedAt, or when the host came to wait for a scrub.',
+      'x-coppice-writer': 'scrub',
     }),
-    outcome: oneOf(['Waiting', 'Running', 'Refused', 'Failed', 'Succeeded'], { description: 'What came of it.' }),
-    forced: Type.Optional(Type.Boolean({ description: 'Whether what remained was removed.' })),
+    outcome: oneOf(['Waiting', 'Running', 'Refused', 'Failed', 'Succeeded'], {
+      description: 'What came of it.',
+      'x-coppice-writer': 'scrub',
+    }),
+    forced: Type.Optional(
+      Type.Boolean({ description: 'Whether what remained was removed.', 'x-coppice-writer': 'scrub' }),
+    ),
     automatic: Type.Optional(Type.Boolean({ description: 'Whether the policy asked for it, and no operator.' })),
     startedAt: Type.Optional(instant({ description: 'When the nodelet was told to begin.' })),
     finishedAt: Type.Optional(instant({ description: 'When it was answered.' })),
@@ -145,6 +151,11 @@ const status = Type.Object(
         {
           total: Type.Integer({ description: 'How many macOS guests may run here: two on a Mac.' }),
           used: Type.Integer({ description: 'How many do.' }),
+          leaked: Type.Optional(
+            Type.Integer({
+              description: 'How many of them no guest has and none can be given: a restart of the machine frees them.',
+            }),
+          ),
         },
         { description: 'The slots of running macOS guests.' },
       ),
@@ -166,7 +177,7 @@ const status = Type.Object(
             }),
           ),
         },
-        { description: 'The lease of the whole machine, when there is one.' },
+        { description: 'The lease of the whole machine, when there is one.', 'x-coppice-writer': 'lease' },
       ),
     ),
     scrub: Type.Optional(scrubReport),
@@ -208,7 +219,7 @@ const status = Type.Object(
     observedGeneration: Type.Optional(
       Type.Integer({ format: 'int64', description: 'The generation this status is about.' }),
     ),
-    conditions: conditions(),
+    conditions: conditions({ ScrubPending: ['lease', 'scrub'] }),
   },
   { description: 'What the nodelet on the host found.' },
 );

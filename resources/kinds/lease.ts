@@ -1,3 +1,4 @@
+import { leaseQuota } from '../guards/lease-quota.ts';
 import { defineCoppiceKind, type ObjectOf } from '../meta/define-kind.ts';
 import { conditions, duration, instant, oneOf, quantity } from '../meta/schema.ts';
 import { labelSelector } from '../meta/selector-schema.ts';
@@ -163,5 +164,6 @@ export const Lease = defineCoppiceKind({
   ],
   selectableFields: ['status.phase', 'status.host'],
   nameRule: 'label',
+  rules: { guards: [leaseQuota] },
 });
 export type Lease = ObjectOf<typeof spec, typeof status>;

@@ -60,7 +60,7 @@ describe('nodelet: guests of other objects', () => {
       await world.running('a', { resolved: { digest, guestOS: 'macos', vcpus: 2, memory: '1Gi' } });
       world.api.vanish('vms', 'demo/a');
       await world.until('it is an orphan', () => world.host()?.status?.orphans?.length === 1);
-      assert.deepEqual(world.host()?.status?.macosSlots, { total: 1, used: 0 });
+      assert.deepEqual(world.host()?.status?.macosSlots, { total: 1, used: 0, leaked: 0 });
     });
 
     function removable(...ids: string[]): void {

@@ -77,8 +77,7 @@ async function readAs<T extends TSchema>(schema: T, path: string): Promise<Stati
     return Check(schema, value) ? value : undefined;
   } catch (error) {
     // Not a folder: what a file manager left among them.
-    const absent =
-      error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR');
+    const absent = error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR');
     if (absent || error instanceof SyntaxError) return undefined;
     throw error;
   }

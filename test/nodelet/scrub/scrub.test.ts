@@ -87,7 +87,7 @@ describe('nodelet: a scrub', () => {
 
   it('goes on where a nodelet that ended left it', async () => {
     await orphaned('a', 'b');
-    await world.driver.inject([{ kind: 'slow', operation: 'remove', ms: 60_000 }]);
+    await world.driver.inject([{ fault: 'SlowOperation', operation: 'Remove', takes: '60s' }]);
     ask(FIRST, { forced: true });
     await world.until('it has begun', () => world.driver.calls.some((call) => call.startsWith('remove')));
     await world.stop();
@@ -99,7 +99,7 @@ describe('nodelet: a scrub', () => {
 
   it('says which guest does not go', async () => {
     await orphaned('a');
-    await world.driver.inject([{ kind: 'fail-next', operation: 'remove', times: 1 }]);
+    await world.driver.inject([{ fault: 'FailedOperation', operation: 'Remove', times: 1 }]);
     ask(FIRST, { forced: true });
     const { result, message } = await answered();
     assert.equal(result, 'Failed');

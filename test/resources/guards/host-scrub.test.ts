@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import type { GuardContext } from '../../../resources/guards/guard.ts';
 import { hostFacts, hostRefusal } from '../../../resources/guards/host-guard.ts';
 import { hostScrub, scrubRecords } from '../../../resources/guards/host-scrub.ts';
 import { LEASES, VMS } from '../../../resources/guards/refs.ts';
@@ -27,6 +28,7 @@ function aWorld(...vms: readonly VM[]): World {
   return world;
 }
 
+const CONTEXT: GuardContext = { nowMs: 0, asker: { user: 'admin', operator: true } };
 const bound = aVM({ name: 'a', spec: { hostName: 'mac-1', epoch: 1 } });
 
 describe('a host that waits for a scrub', () => {
@@ -48,7 +50,8 @@ describe('a host that waits for a scrub', () => {
   });
 
   it('is leased to nobody', () => {
-    const told = (before: Host, after: Host) => hostScrub.judge({ before, after, subresource: 'status' }, aWorld());
+    const told = (before: Host, after: Host) =>
+      hostScrub.judge({ before, after, subresource: 'status' }, aWorld(), CONTEXT);
     const leased = pending(aHost({ lessee: 'red' }));
     assert.deepEqual(told(pending(aHost()), leased), {
       answer: 'Forbidden',
@@ -64,7 +67,7 @@ describe('a host that waits for a scrub', () => {
 
 describe('telling a nodelet to clear its host', () => {
   const begun = (after: Host, ...vms: readonly VM[]) => {
-    const refusal = hostScrub.judge({ before: after, after: scrubbed(after, 'Running') }, aWorld(...vms));
+    const refusal = hostScrub.judge({ before: after, after: scrubbed(after, 'Running') }, aWorld(...vms), CONTEXT);
     return refusal?.answer === 'Forbidden' ? `${refusal.cause}: ${refusal.message}` : refusal;
   };
 
@@ -90,7 +93,7 @@ describe('telling a nodelet to clear its host', () => {
       'fence/host/mac-1',
     ]);
     assert.deepEqual(hostScrub.fences({ before: running, after: running }, aWorld()).bump, []);
-    assert.equal(hostScrub.judge({ before: running, after: running }, aWorld(bound)), undefined);
+    assert.equal(hostScrub.judge({ before: running, after: running }, aWorld(bound), CONTEXT), undefined);
   });
 });
 
@@ -98,7 +101,7 @@ describe('asking for a scrub', () => {
   const asks = (requestedAt: string) => {
     const before = scrubbed(aHost(), 'Refused', { requestedAt: '2026-03-01T00:00:00Z' });
     const after = { ...before, spec: { ...before.spec, scrub: { requestedAt } } };
-    return hostScrub.judge({ before, after }, aWorld());
+    return hostScrub.judge({ before, after }, aWorld(), CONTEXT);
   };
 
   it('needs a later instant than the one that was answered, or nobody would answer it', () => {
@@ -113,7 +116,7 @@ describe('asking for a scrub', () => {
   it('again in the same words is no asking', () => {
     const host = scrubbed(aHost(), 'Refused', { requestedAt: '2026-03-01T00:00:00Z' });
     const asked = { ...host, spec: { ...host.spec, scrub: { requestedAt: '2026-03-01T00:00:00Z' } } };
-    assert.equal(hostScrub.judge({ before: asked, after: asked }, aWorld()), undefined);
+    assert.equal(hostScrub.judge({ before: asked, after: asked }, aWorld(), CONTEXT), undefined);
   });
 });
 
@@ -138,7 +141,7 @@ describe('the record of a scrub', () => {
   const records = (before: Host, after: Host, ...leases: readonly Lease[]) => {
     const world = new World();
     for (const lease of leases) world.set(LEASES, objectKey(lease.metadata), lease, 1);
-    return scrubRecords(after, before, { world, nowMs: 0 });
+    return scrubRecords(after, before, { world, ...CONTEXT });
   };
 
   it('is left on the leases that ended there since the scrub before', () => {
