@@ -5,7 +5,7 @@ export default class HostForget extends CoppiceCommand {
   static override strict = false;
   static override summary = 'Give a host up that does not come back, with what is on it.';
   static override description =
-    'Its VMs are Failed (HostLost), its lease ends when it was last heard, and the Host goes. Refused while its nodelet is heard, unless forced. Should the machine come back, its guests are orphans. Asks first on a terminal; elsewhere it needs -y.';
+    'Its VMs are Failed (HostLost), its lease ends as soon as its minimum is over, and the Host goes. Refused while its nodelet is heard, unless forced. Should the machine come back, its guests are orphans. Asks first on a terminal; elsewhere it needs -y.';
   static override usage = 'host forget HOST [--force] [-y] [--timeout DURATION | --no-wait]';
   static override examples = ['coppice host forget mac-3'];
   static override flags = {
