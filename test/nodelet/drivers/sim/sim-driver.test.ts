@@ -10,6 +10,7 @@ import { SimDriver } from '../../../../nodelet/drivers/sim/sim-driver.ts';
 import { SimGuestsFile } from '../../../../nodelet/drivers/sim/sim-guests-file.ts';
 import { silentLogger } from '../../../../resources/ambient/log.ts';
 import { ManualClock } from '../../../../resources/ambient/manual-clock.ts';
+import { systemClock } from '../../../../resources/ambient/system-clock.ts';
 import { eventually } from '../eventually.ts';
 
 const GIB = 1024 ** 3;
@@ -285,6 +286,43 @@ describe('the file of simulated guests', () => {
     await host.save();
     assert.match(await readFile(path, 'utf8'), /"b"/);
     await first;
+  });
+
+  it('gives back what was in it to whoever opens a host again whose process died, and nothing of what that one still does', async () => {
+    const file = await SimGuestsFile.open(join(root, 'guests.json'), systemClock);
+    const dead = file.host('mac-1');
+    const other = file.host('mac-2');
+    dead.guests.set('a', guest('a'));
+    await dead.save();
+    dead.guests.set('b', guest('b'));
+    file.kill('mac-1');
+    dead.guests.set('c', guest('c'));
+    await dead.save();
+    other.guests.set('d', guest('d'));
+    await other.save();
+    const again = await file.reopen('mac-1');
+    assert.deepEqual([...again.guests.keys()], ['a']);
+    assert.deepEqual([...again.saved.keys()], ['a']);
+    again.guests.set('e', guest('e'));
+    await again.save();
+    const read = await SimGuestsFile.open(join(root, 'guests.json'), systemClock);
+    assert.deepEqual([...read.host('mac-1').guests.keys()], ['a', 'e']);
+    assert.deepEqual([...read.host('mac-2').guests.keys()], ['d']);
+  });
+
+  it('has what a write had taken when the process died', async () => {
+    const file = await SimGuestsFile.open(join(root, 'guests.json'), systemClock);
+    const dead = file.host('mac-1');
+    dead.guests.set('a', guest('a'));
+    const saving = dead.save();
+    // The write has begun, and is not done.
+    await Promise.resolve();
+    await Promise.resolve();
+    file.kill('mac-1');
+    const again = await file.reopen('mac-1');
+    const read = await SimGuestsFile.open(join(root, 'guests.json'), systemClock);
+    assert.deepEqual([...again.guests.keys()], [...read.host('mac-1').guests.keys()]);
+    await saving;
   });
 
   it('names a file that is not one', async () => {
