@@ -140,6 +140,32 @@ describe('a simulated host', () => {
     assert.equal((await driver.list(signal))[0]?.stopReason, 'Crashed');
   });
 
+  it('ends a guest when it is due, though nobody asks, and has no timer after that', async () => {
+    const driver = await open([{ fault: 'CrashedGuest', running: '10m' }]);
+    await create(driver, 'a');
+    await start(driver, 'a');
+    const heard = driver.changes(signal)[Symbol.asyncIterator]();
+    await clock.advance(10 * 60_000);
+    assert.equal((await heard.next()).value, 'a');
+    assert.deepEqual(await powers(driver), { a: 'Off' });
+    assert.equal(clock.waiting, 0);
+  });
+
+  it('tells of its guests when its disk is full, and when it is not any more', async () => {
+    const driver = await open();
+    await create(driver, 'a');
+    await start(driver, 'a');
+    const heard = driver.changes(signal)[Symbol.asyncIterator]();
+    await driver.inject([{ fault: 'DiskFull', for: '1m' }]);
+    assert.equal((await heard.next()).value, 'a');
+    assert.equal((await driver.list(signal))[0]?.problem?.reason, 'DiskFull');
+    await assert.rejects(create(driver, 'b'), { reason: 'NoSpace', message: /full/ });
+    await clock.advance(60_000);
+    assert.equal((await heard.next()).value, 'a');
+    assert.equal((await driver.list(signal))[0]?.problem, undefined);
+    await create(driver, 'b');
+  });
+
   it('shows a stepped clock in its times and to whoever asks the host for the time', async () => {
     const driver = await open([{ fault: 'ClockStep', by: '+10s' }]);
     await create(driver, 'a');
