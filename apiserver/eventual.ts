@@ -15,7 +15,18 @@ export function whenOver<T>(work: () => Eventual<T>, over: () => void): Eventual
     over();
     throw error;
   }
-  if (begun instanceof Promise) return begun.finally(over);
+  // Of finally, a promise makes two more.
+  if (begun instanceof Promise)
+    return begun.then(
+      (value) => {
+        over();
+        return value;
+      },
+      (error: unknown) => {
+        over();
+        throw error;
+      },
+    );
   over();
   return begun;
 }

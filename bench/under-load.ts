@@ -30,7 +30,8 @@ function contestsOn(backend: Backend, world: BenchWorld): readonly Contest[] {
     const folder = await makeServerFolder(world, `load-${backend.kind}`);
     await fillStore(world, folder, backend);
     await using server = await startServerProcess(world, 'api-server-process.ts', folder, backend.args);
-    return take(server, world);
+    // Awaited here: the server ends with this function.
+    return await take(server, world);
   };
   return [
     {
@@ -67,13 +68,16 @@ async function loopDelay(server: ServerProcess, { clock, signal }: BenchWorld): 
   await server.reset();
   const ending = new AbortController();
   const load = { perSecond: WRITES_A_SECOND, seconds: 60, clock, signal: AbortSignal.any([signal, ending.signal]) };
-  const writing = openLoop(load, (i) => ({ kind: 'write', done: patch(writer, i) })).catch((error: unknown) => {
-    if (!ending.signal.aborted) throw error;
-  });
-  for (let i = 0; i < LISTS; i++) await reader.send('GET', IMAGES_PATH);
-  const { loopDelayP99Ms } = await server.stats();
-  ending.abort();
-  await writing;
+  const writing = openLoop(load, (i) => ({ kind: 'write', done: patch(writer, i) }));
+  const reading = async () => {
+    try {
+      for (let i = 0; i < LISTS; i++) await reader.send('GET', IMAGES_PATH);
+      return (await server.stats()).loopDelayP99Ms;
+    } finally {
+      ending.abort();
+    }
+  };
+  const [loopDelayP99Ms] = await Promise.all([reading(), writing]);
   return loopDelayP99Ms;
 }
 

@@ -4,6 +4,7 @@ import { hostLivenessDuty } from './host-liveness/index.ts';
 import { imageDuty } from './image/index.ts';
 import { placementDuty } from './placement/index.ts';
 import type { MakeDuty } from './runtime/duty.ts';
+import { scrubDuty } from './scrub/index.ts';
 import { tenantDuty } from './tenant/index.ts';
 import { vmLifecycleDuty } from './vm-lifecycle/index.ts';
 
@@ -12,6 +13,7 @@ export const DUTIES = {
   tenant: tenantDuty,
   'host-liveness': hostLivenessDuty,
   image: imageDuty,
+  scrub: scrubDuty,
   placement: placementDuty,
   'vm-lifecycle': vmLifecycleDuty,
   garbage: garbageDuty,

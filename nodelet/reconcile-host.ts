@@ -97,7 +97,8 @@ async function register({ client, name, group }: HostDeps, signal: AbortSignal):
 
 async function factsOf({ driver, capacity }: HostDeps, signal: AbortSignal): Promise<HostFacts | string> {
   try {
-    return { capacity: await capacity(signal), guests: await driver.list(signal) };
+    const guests = await driver.list(signal);
+    return { capacity: await capacity(signal), guests, leakedSlots: await driver.leakedSlots(signal) };
   } catch (error) {
     signal.throwIfAborted();
     return `the driver failed: ${error instanceof Error ? error.message : String(error)}`;

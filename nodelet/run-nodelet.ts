@@ -58,7 +58,7 @@ async function serveStreams(
   if (control === undefined) return;
   await orAborted(nodelet.registered, signal);
   const log = options.log.child({ host });
-  const dialback = new Dialback({ host, driver, clock, log });
+  const dialback = new Dialback({ host, driver, clock, log, open: control.open });
   await keepControlConnection(
     {
       host,

@@ -1,3 +1,5 @@
+import type { Asker } from '../../resources/guards/guard.ts';
+
 /** Who asks. */
 export interface Identity {
   readonly user: string;
@@ -101,6 +103,11 @@ export function roleOf(identity: Identity): Role | undefined {
   if (identity.groups.includes('system:serviceaccounts') && serviceAccountOf(identity.user) !== undefined)
     return 'serviceaccount';
   return undefined;
+}
+
+/** Who asks, as rules know them. */
+export function askerOf(identity: Identity): Asker {
+  return { user: identity.user, operator: roleOf(identity) === 'operator' };
 }
 
 /** The host a nodelet's identity is for, or that of who enrolls it. */

@@ -17,7 +17,7 @@ interface BackupSource {
 /** The lines of a backup of a store as it is now, without what no backup has, read as they are taken. Throws StoreError, `Compacted` when history went on faster than its reader. */
 export async function* storeBackup(source: BackupSource, signal: AbortSignal): AsyncGenerator<Buffer> {
   const { store, clock, product, files } = source;
-  const revision = (await store.latest?.(signal)) ?? store.revision();
+  const revision = (await store.latest?.({ signal })) ?? store.revision();
   const header = {
     coppiceBackup: BACKUP_FORMAT,
     schema: DATA_SCHEMA,

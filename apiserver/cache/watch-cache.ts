@@ -43,7 +43,7 @@ export class WatchCache {
 
   /** Reads the state as it was a little while ago, replays what came since, and follows the store until the signal aborts: `following` ends then, or rejects when the store ends it. */
   async start(signal: AbortSignal): Promise<{ readonly following: Promise<void> }> {
-    const target = await this.#latest(signal);
+    const target = await this.#latest({ signal });
     await this.#load(Math.max(this.#store.compactedRevision(), target - REPLAY_REVISIONS), signal).catch((error) => {
       // Another process may compact at any time, up to what is now.
       if (!isStoreError(error, 'Compacted')) throw error;
@@ -127,8 +127,14 @@ export class WatchCache {
   }
 
   /** Resolves once every write acknowledged before, by whatever server, is in the cache. */
-  async caughtUp(signal: AbortSignal): Promise<void> {
-    await this.waitFor(await fromStore(this.#latest(signal)), signal);
+  caughtUp(signal: AbortSignal): Promise<void> {
+    return this.caughtUpFor({ signal });
+  }
+
+  /** The same for somebody whose signal is asked for only when that takes long. */
+  async caughtUpFor(asker: { readonly signal: AbortSignal }): Promise<void> {
+    const revision = await fromStore(this.#latest(asker));
+    if (this.#revision < revision || this.#ended) await this.waitFor(revision, asker.signal);
   }
 
   /**
@@ -145,8 +151,8 @@ export class WatchCache {
     return () => this.#moved.delete(callback);
   }
 
-  #latest(signal: AbortSignal): Promise<number> {
-    return this.#store.latest?.(signal) ?? Promise.resolve(this.#store.revision());
+  #latest(asker: { readonly signal: AbortSignal }): Promise<number> {
+    return this.#store.latest?.(asker) ?? Promise.resolve(this.#store.revision());
   }
 
   async #load(base: number, signal: AbortSignal): Promise<void> {

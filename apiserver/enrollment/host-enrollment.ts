@@ -76,7 +76,7 @@ export class HostEnrollment {
   readonly controlPlane: Answerer = async (question, context) => {
     const { store } = context.parts;
     await currentHost(context);
-    const revision = await fromStore(store.latest?.(context.request.signal) ?? Promise.resolve(store.revision()));
+    const revision = await fromStore(store.latest?.(context.request) ?? Promise.resolve(store.revision()));
     const authorities = authoritiesHash(this.#authority?.caCert ?? '');
     return answered(question, context, {
       storeUID: store.uid,

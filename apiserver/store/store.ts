@@ -45,9 +45,9 @@ export interface Store extends AsyncDisposable {
   rollbacks?(): number;
   /**
    * The last durable revision at a moment after the call, whoever wrote it; `revision()` has reached it when this resolves. Must be there where
-   * other processes write too: there `revision()` alone may be behind what they acknowledged.
+   * other processes write too: there `revision()` alone may be behind what they acknowledged. The asker's signal is asked for only when the answer takes long.
    */
-  latest?(signal?: AbortSignal): Promise<number>;
+  latest?(asker?: { readonly signal: AbortSignal }): Promise<number>;
   /** Batches after `fromRevision`, until the signal aborts (ends quietly) or a StoreError ends it. */
   watch(fromRevision: number, signal: AbortSignal): AsyncIterable<Batch>;
   /** Forgets history before `revision`; the state at `revision` stays readable. Returns when it is forgotten. */

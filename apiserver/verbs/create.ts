@@ -6,6 +6,7 @@ import type { Managers } from '../apply/managed-fields.ts';
 import { mergeTypeOf } from '../apply/merge-type.ts';
 import { checkRecordSize } from '../apply/record-size.ts';
 import { authorizeObject } from '../auth/authorize.ts';
+import { askerOf } from '../auth/identity.ts';
 import { storeKey } from '../cache/keys.ts';
 import { type Created, createOnce, type Remember } from '../idempotency/create-once.ts';
 import { keyOfRequest } from '../idempotency/kept-answer.ts';
@@ -69,7 +70,7 @@ async function make(
     const record = remember?.(warnings);
     return { ...planCreate(context, frame, object), ...(record === undefined ? {} : { record }) };
   };
-  const created = await commit(parts, plan, { dryRun, signal: request.signal });
+  const created = await commit(parts, plan, { dryRun, signal: request.signal, asker: askerOf(context.identity) });
   if (created === undefined) throw new Error('a create ended in a removal');
   return { ...created, warnings };
 }

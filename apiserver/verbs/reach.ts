@@ -12,16 +12,16 @@ const PATIENCE_MS = 3_000;
 export function reach(parts: ServerParts, revision: number | undefined, caller: Caller): Eventual<void> {
   if (revision === 0) return;
   const isReached = revision === undefined || revision <= parts.cache.revision;
-  if (!isReached || !parts.cache.isCaughtUp) return wait(parts, revision, caller.signal);
+  if (!isReached || !parts.cache.isCaughtUp) return wait(parts, revision, caller);
 }
 
-async function wait(parts: ServerParts, revision: number | undefined, signal: AbortSignal): Promise<void> {
-  await parts.cache.caughtUp(signal);
+async function wait(parts: ServerParts, revision: number | undefined, caller: Caller): Promise<void> {
+  await parts.cache.caughtUpFor(caller);
   if (revision === undefined || revision <= parts.cache.revision) return;
   const patience = new AbortController();
   const stop = parts.clock.after(PATIENCE_MS, () => patience.abort(tooLarge(revision, parts.cache.revision)));
   try {
-    await parts.cache.waitFor(revision, AbortSignal.any([signal, patience.signal]));
+    await parts.cache.waitFor(revision, AbortSignal.any([caller.signal, patience.signal]));
   } finally {
     stop();
   }

@@ -11,10 +11,17 @@ type Status = NonNullable<Tenant['status']>;
 const NETWORKS = 256;
 const NAMES_SHOWN = 5;
 
+/** What there is of a tenant. */
+interface Holdings {
+  readonly vms: readonly VM[];
+  /** Hosts it leases, or that are held for it. */
+  readonly leasedHosts: number;
+}
+
 /** What a living tenant's status should be. `taken` are the network numbers of all others. */
 export function livingStatus(
   tenant: Tenant,
-  vms: readonly VM[],
+  { vms, leasedHosts }: Holdings,
   taken: ReadonlySet<number>,
   nowMs: number,
 ): Partial<Status> {
@@ -27,14 +34,14 @@ export function livingStatus(
   return {
     namespace,
     ...(networkIndex === undefined ? {} : { networkIndex }),
-    used: usedBy(vms),
+    used: usedBy({ vms, leasedHosts }),
     ...withReady(tenant, nowMs, 'True', 'Active', message),
   };
 }
 
 /** What the status of a tenant that is going should be: it says what it still waits for. */
-export function leavingStatus(tenant: Tenant, vms: readonly VM[], waitsFor: string, nowMs: number): Partial<Status> {
-  return { used: usedBy(vms), ...withReady(tenant, nowMs, 'False', 'Deleting', waitsFor) };
+export function leavingStatus(tenant: Tenant, holdings: Holdings, waitsFor: string, nowMs: number): Partial<Status> {
+  return { used: usedBy(holdings), ...withReady(tenant, nowMs, 'False', 'Deleting', waitsFor) };
 }
 
 /** One line for people: which VMs are still there. */
@@ -57,7 +64,7 @@ function smallestFree(taken: ReadonlySet<number>): number | undefined {
   return undefined;
 }
 
-function usedBy(vms: readonly VM[]): NonNullable<Status['used']> {
+function usedBy({ vms, leasedHosts }: Holdings): NonNullable<Status['used']> {
   let [count, vcpus, memoryBytes] = [0, 0, 0];
   for (const vm of vms) {
     const share = tenantShareOf(vm);
@@ -65,7 +72,7 @@ function usedBy(vms: readonly VM[]): NonNullable<Status['used']> {
     vcpus += share?.vcpus ?? 0;
     memoryBytes += share?.memoryBytes ?? 0;
   }
-  return { vms: count, vcpus, memory: formatBytes(memoryBytes) };
+  return { vms: count, vcpus, memory: formatBytes(memoryBytes), leasedHosts };
 }
 
 function withReady(tenant: Tenant, nowMs: number, status: 'True' | 'False', reason: string, message: string) {

@@ -1,4 +1,5 @@
 import { tenantShareOf } from '../../resources/guards/shares.ts';
+import { Host } from '../../resources/kinds/host.ts';
 import { Tenant } from '../../resources/kinds/tenant.ts';
 import { VM } from '../../resources/kinds/vm.ts';
 import { jsonEqual } from '../../resources/meta/object.ts';
@@ -15,10 +16,24 @@ export function tenantDuty({ client, informers, clock, log }: DutyParts): Duty {
   const tenants = informers.of(Tenant);
   const vms = informers.of(VM);
   const vmsByNamespace = vms.index((vm) => [vm.metadata.namespace ?? '']);
-  const deps: TenantDeps = { client, tenants, vmsByNamespace, networks: new NetworkNumbers(tenants), clock, log };
+  const hosts = informers.of(Host);
+  const hostsByLessee = hosts.index((host) => lesseesOf(host));
+  const deps: TenantDeps = {
+    client,
+    tenants,
+    vmsByNamespace,
+    hostsByLessee,
+    networks: new NetworkNumbers(tenants),
+    clock,
+    log,
+  };
   return {
     name: 'tenant',
-    watches: [watchCache(tenants, ({ key }) => [key]), watchCache(vms, tenantsTouchedBy, GATHER_MS)],
+    watches: [
+      watchCache(tenants, ({ key }) => [key]),
+      watchCache(vms, tenantsTouchedBy, GATHER_MS),
+      watchCache(hosts, lesseesTouchedBy, GATHER_MS),
+    ],
     // One at a time: two tenants looked at side by side could pick the same network number.
     workers: 1,
     reconcile: (key, signal) => reconcile(key, deps, signal),
@@ -31,4 +46,11 @@ function tenantsTouchedBy({ before, after }: Change<VM>): readonly string[] {
   const sameShare =
     before !== undefined && after !== undefined && jsonEqual(tenantShareOf(before), tenantShareOf(after));
   return sameShare ? [] : [namespace];
+}
+
+const lesseesOf = (host: Host | undefined): readonly string[] =>
+  host?.status?.lease === undefined ? [] : [host.status.lease.namespace];
+
+function lesseesTouchedBy({ before, after }: Change<Host>): readonly string[] {
+  return jsonEqual(before?.status?.lease, after?.status?.lease) ? [] : [...lesseesOf(before), ...lesseesOf(after)];
 }

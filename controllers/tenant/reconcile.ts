@@ -2,6 +2,7 @@ import type { ApiClient } from '../../apiserver/client/client.ts';
 import type { Clock } from '../../resources/ambient/clock.ts';
 import type { Logger } from '../../resources/ambient/log.ts';
 import { TENANT_FINALIZER } from '../../resources/guards/tenant-namespace.ts';
+import type { Host } from '../../resources/kinds/host.ts';
 import { Tenant } from '../../resources/kinds/tenant.ts';
 import { VM } from '../../resources/kinds/vm.ts';
 import type { CacheView, IndexView } from '../runtime/cache.ts';
@@ -19,6 +20,7 @@ export interface TenantDeps {
   readonly client: ApiClient;
   readonly tenants: CacheView<Tenant>;
   readonly vmsByNamespace: IndexView<VM>;
+  readonly hostsByLessee: IndexView<Host>;
   readonly networks: NetworkNumbers;
   readonly clock: Clock;
   readonly log: Logger;
@@ -31,18 +33,19 @@ export async function reconcile(key: string, deps: TenantDeps, signal: AbortSign
   const tenants = client.resource<Tenant>(Tenant);
   const namespace = tenant.metadata.name;
   const vms = deps.vmsByNamespace.get(namespace);
+  const holdings = { vms, leasedHosts: deps.hostsByLessee.count(namespace) };
   const step = nextStep(tenant, vms);
   switch (step) {
     case 'gone':
       return {};
     case 'live': {
-      const status = livingStatus(tenant, vms, networks.takenFromOthers(tenant.metadata.uid), clock.now());
+      const status = livingStatus(tenant, holdings, networks.takenFromOthers(tenant.metadata.uid), clock.now());
       if (status.networkIndex !== undefined) networks.given(tenant.metadata.uid, status.networkIndex);
       await writeStatus(tenants, tenant, status, signal);
       return {};
     }
     case 'remove-vms': {
-      await writeStatus(tenants, tenant, leavingStatus(tenant, vms, waitsForVMs(vms), clock.now()), signal);
+      await writeStatus(tenants, tenant, leavingStatus(tenant, holdings, waitsForVMs(vms), clock.now()), signal);
       await deleteAll(client.resource<VM>(VM, namespace), vms, signal);
       return {};
     }
@@ -50,7 +53,7 @@ export async function reconcile(key: string, deps: TenantDeps, signal: AbortSign
       const remaining = await emptyNamespace(client, namespace, signal);
       if (remaining.length > 0) {
         const waitsFor = `waits until these are gone: ${describeRemaining(remaining)}`;
-        await writeStatus(tenants, tenant, leavingStatus(tenant, vms, waitsFor, clock.now()), signal);
+        await writeStatus(tenants, tenant, leavingStatus(tenant, holdings, waitsFor, clock.now()), signal);
         return { requeueAfterMs: LOOK_AGAIN_MS };
       }
       await releaseFinalizer(tenants, tenant, TENANT_FINALIZER, signal);

@@ -18,6 +18,11 @@ export interface Driver extends AsyncDisposable {
   capacity(signal: AbortSignal): Promise<HostCapacity>;
   list(signal: AbortSignal): Promise<readonly ObservedGuest[]>;
   /**
+   * macOS slots that the hypervisor counts as taken though no guest that `list` shows as on has them; 0 where it knows of none. A restart of the
+   * machine gives them back. A change of it is a change of some guest to `changes`.
+   */
+  leakedSlots(signal: AbortSignal): Promise<number>;
+  /**
    * Emits a guest id whenever something about that guest may have changed (a hint: lost hints are found by `list`). Ends with the signal.
    * A bounded set of ids: a slow reader gets each id once.
    */

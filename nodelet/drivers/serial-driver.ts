@@ -87,6 +87,11 @@ export class SerialDriver implements Driver {
     return await this.#inner.list(signal);
   }
 
+  async leakedSlots(signal: AbortSignal): Promise<number> {
+    this.#closing.signal.throwIfAborted();
+    return await this.#inner.leakedSlots(signal);
+  }
+
   changes(signal: AbortSignal): AsyncIterable<string> {
     return this.#inner.changes(AbortSignal.any([signal, this.#closing.signal]));
   }

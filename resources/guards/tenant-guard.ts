@@ -8,12 +8,12 @@ import { tenantShareOf } from './shares.ts';
 import type { WorldView } from './world.ts';
 
 /** The quota of a tenant: its own, or the policy's default; a limit that neither sets does not exist. */
-function quotaOf(tenant: Tenant | undefined, world: WorldView): NonNullable<Tenant['spec']['quota']> {
+export function quotaOf(tenant: Tenant | undefined, world: WorldView): NonNullable<Tenant['spec']['quota']> {
   return { ...world.get(POLICIES, undefined, 'default')?.spec.defaultQuota, ...tenant?.spec.quota };
 }
 
 /** Quota: judged when a VM is admitted, and when it comes to hold more than it did. */
-export const vmQuota: Guard<VM> = {
+export const vmQuota = {
   name: 'quota',
   fences(change) {
     const namespace = (change.after ?? change.before)?.metadata.namespace ?? '';
@@ -24,7 +24,7 @@ export const vmQuota: Guard<VM> = {
     const namespace = change.after.metadata.namespace ?? '';
     return exceeded(change, world, quotaOf(world.get(TENANTS, undefined, namespace), world));
   },
-};
+} satisfies Guard<VM>;
 
 function grows({ before, after }: Change<VM>): boolean {
   const now = after && tenantShareOf(after);

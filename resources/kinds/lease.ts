@@ -1,3 +1,4 @@
+import { leaseQuota } from '../guards/lease-quota.ts';
 import { defineCoppiceKind, type ObjectOf } from '../meta/define-kind.ts';
 import { conditions, duration, instant, oneOf, quantity } from '../meta/schema.ts';
 import { labelSelector } from '../meta/selector-schema.ts';
@@ -90,6 +91,20 @@ const status = Type.Object(
       Type.String({ description: 'The price of an hour as it was at the grant, such as 1.95.' }),
     ),
     currency: Type.Optional(Type.String({ description: 'Of the price.' })),
+    scrub: Type.Optional(
+      Type.Object(
+        {
+          requestedAt: instant({ description: 'The request it answered.' }),
+          startedAt: instant({ description: 'When it began.' }),
+          finishedAt: instant({ description: 'When it ended.' }),
+          forced: Type.Optional(Type.Boolean({ description: 'Whether what remained was removed.' })),
+          guestsRemoved: Type.Integer({ description: 'Guests that were removed.' }),
+          workspacesRemoved: Type.Integer({ description: 'Folders left of guests that were removed besides.' }),
+          hookExitCode: Type.Optional(Type.Integer({ description: "What the host's own cleaning ended with." })),
+        },
+        { description: 'How the host was cleared after it; set with the end of that scrub, and kept for good.' },
+      ),
+    ),
     waiting: Type.Optional(
       Type.Array(
         Type.Object({
@@ -149,5 +164,6 @@ export const Lease = defineCoppiceKind({
   ],
   selectableFields: ['status.phase', 'status.host'],
   nameRule: 'label',
+  rules: { guards: [leaseQuota] },
 });
 export type Lease = ObjectOf<typeof spec, typeof status>;

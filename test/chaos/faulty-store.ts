@@ -62,7 +62,8 @@ export class FaultyStore implements Store {
     return this.#inner.compactedRevision();
   }
 
-  async latest(signal?: AbortSignal): Promise<number> {
+  async latest(asker?: { readonly signal: AbortSignal }): Promise<number> {
+    const signal = asker?.signal;
     await this.#through(signal);
     const revision = this.#inner.revision();
     await this.#way(signal);

@@ -1,3 +1,4 @@
+import type { GuardContext } from '../../resources/guards/guard.ts';
 import type { Host } from '../../resources/kinds/host.ts';
 import type { Image } from '../../resources/kinds/image.ts';
 import type { Tenant } from '../../resources/kinds/tenant.ts';
@@ -5,6 +6,11 @@ import type { VM } from '../../resources/kinds/vm.ts';
 import type { ObjectMeta } from '../../resources/meta/object.ts';
 
 export const EPOCH_START = '2026-01-01T00:00:00Z';
+/** An operator asks, at the start of the epoch. */
+export const AS_OPERATOR: GuardContext = {
+  nowMs: Date.parse(EPOCH_START),
+  asker: { user: 'operator', operator: true },
+};
 export const DIGEST = 'sha256:aa';
 
 function meta(name: string, more: Partial<ObjectMeta> = {}): ObjectMeta {

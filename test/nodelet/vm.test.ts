@@ -135,7 +135,7 @@ describe('nodelet: a VM', () => {
 
   it('whose guest cannot be stopped is tried again and again, and says why', async () => {
     await world.running('a');
-    await world.driver.inject([{ kind: 'fail-next', operation: 'stop', times: 8 }]);
+    await world.driver.inject([{ fault: 'FailedOperation', operation: 'Stop', times: 8 }]);
     world.set('a', { power: 'Stopped' });
     const vm = await world.untilPhase('a', 'Running', 'StopFailed');
     assert.match(findCondition(vm, 'Ready')?.message ?? '', /told to fail this stop; tried/);

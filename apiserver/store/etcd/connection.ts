@@ -10,6 +10,7 @@ import { ConnectionPool } from 'etcd3/lib/connection-pool.js';
 import type { IOptions } from 'etcd3/lib/options.js';
 import { AuthClient, type IStatusResponse, KVClient, MaintenanceClient } from 'etcd3/lib/rpc.js';
 import type { Clock } from '../../../resources/ambient/clock.ts';
+import { untilAborted } from '../log-store.ts';
 import { CallEnding } from './call-ending.ts';
 import { callError, EtcdCallError } from './call-error.ts';
 import { CallSlots } from './call-slots.ts';
@@ -50,7 +51,7 @@ const GRPC_OPTIONS = {
  * Calls to one member of the cluster at a time, and to the next when that one fails. At most 128 calls are under way, each with a deadline,
  * and a signal ends the call itself and not only the wait for it. Rejects with EtcdCallError, or with the signal's reason.
  *
- * Transactions, which are what a write waits for, go over channels of their own (`UnaryChannel`). Of etcd3 only the pool (channels, TLS, the token of a user) and the generated clients are used: its watcher crashes the process when it is
+ * Transactions, and the question for the latest revision, which are what a write and a read wait for, go over channels of their own (`UnaryChannel`). Of etcd3 only the pool (channels, TLS, the token of a user) and the generated clients are used: its watcher crashes the process when it is
  * cancelled after a compaction, and its breakers turn one answer that is too big into an outage.
  */
 export class EtcdConnection {
@@ -77,10 +78,18 @@ export class EtcdConnection {
     return this.#again(({ pool }, options) => call(new KVClient(pool), options()), signal);
   }
 
+  /** The same for a message already encoded, prefix and all, to a path of gRPC. Answers the message of the other side. */
+  ask(path: string, frame: Buffer): Promise<Buffer> {
+    const call: Call<Buffer> = (member, options, deadlineMs) =>
+      this.#exchange(member, { path, frame, deadlineMs }, options);
+    return this.#again(call, undefined);
+  }
+
   /** The same, asked once: how that failed tells of the member that was asked, and the next question goes to another. */
-  readOnce<T>(call: KvCall<T>, signal: AbortSignal): Promise<T> {
-    const how = { again: () => false, tryMs: TRY_MS, deadlineMs: this.deadline(), signal };
-    return this.#call(({ pool }, options) => call(new KVClient(pool), options()), how);
+  askOnce(path: string, frame: Buffer, signal: AbortSignal): Promise<Buffer> {
+    const call: Call<Buffer> = (member, options, deadlineMs) =>
+      untilAborted(this.#exchange(member, { path, frame, deadlineMs }, options), signal);
+    return this.#call(call, { again: () => false, tryMs: TRY_MS, deadlineMs: this.deadline(), signal });
   }
 
   /** What a member says of itself, such as how large its database is. */
@@ -95,12 +104,8 @@ export class EtcdConnection {
 
   /** The same for a message already encoded, prefix and all, to a path of gRPC. Answers the message of the other side. */
   send(path: string, frame: Buffer, deadlineMs: number): Promise<Buffer> {
-    const call: Call<Buffer> = (member, options) => {
-      if (this.#auth === undefined) return member.channel.call(path, frame, {}, deadlineMs);
-      const send = (token: string) => member.channel.call(path, frame, { token }, deadlineMs);
-      return this.#sendAs(this.#auth, member, send, options());
-    };
-    return this.#call(call, onlyUnsent(deadlineMs));
+    const message = { path, frame, deadlineMs };
+    return this.#call((member, options) => this.#exchange(member, message, options), onlyUnsent(deadlineMs));
   }
 
   /** On the clock that never goes back: ten seconds from now. */
@@ -138,6 +143,12 @@ export class EtcdConnection {
       pool.close();
       channel.close();
     }
+  }
+
+  #exchange(member: Member, { path, frame, deadlineMs }: Message, options: () => CallOptions): Promise<Buffer> {
+    if (this.#auth === undefined) return member.channel.call(path, frame, NO_METADATA, deadlineMs);
+    const send = (token: string) => member.channel.call(path, frame, { token }, deadlineMs);
+    return this.#sendAs(this.#auth, member, send, options());
   }
 
   /** etcd forgets tokens after a while, and does nothing for one that it does not know. */
@@ -193,9 +204,13 @@ export class EtcdConnection {
   }
 
   #once<T>(call: Call<T>, member: Member, { deadlineMs, tryMs }: How, ending: CallEnding): Promise<T> {
-    const leftMs = Math.max(1, Math.min(tryMs, deadlineMs - this.#clock.monotonic()));
-    const deadline = this.#clock.now() + leftMs;
-    return call(member, () => ({ deadline, interceptors: [cancelledBy(ending.signal)] }));
+    const now = this.#clock.monotonic();
+    const leftMs = Math.max(1, Math.min(tryMs, deadlineMs - now));
+    const options = () => ({
+      deadline: this.#clock.now() + leftMs,
+      interceptors: [cancelledBy(ending.signal)],
+    });
+    return call(member, options, now + leftMs);
   }
 
   #member(index: number): Member {
@@ -217,7 +232,16 @@ interface Member {
   token: string | undefined;
 }
 
-type Call<T> = (member: Member, options: () => CallOptions) => Promise<T>;
+/** `deadlineMs` is that of the try, on the clock that never goes back. */
+type Call<T> = (member: Member, options: () => CallOptions, deadlineMs: number) => Promise<T>;
+
+interface Message {
+  readonly path: string;
+  readonly frame: Buffer;
+  readonly deadlineMs: number;
+}
+
+const NO_METADATA: Readonly<Record<string, string>> = {};
 
 interface How {
   readonly again: (error: EtcdCallError) => boolean;

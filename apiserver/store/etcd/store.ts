@@ -1,4 +1,3 @@
-import type { IRangeResponse } from 'etcd3/lib/rpc.js';
 import type { Clock } from '../../../resources/ambient/clock.ts';
 import type { Ids } from '../../../resources/ambient/ids.ts';
 import { type Logger, silentLogger } from '../../../resources/ambient/log.ts';
@@ -25,6 +24,7 @@ import { readHistory } from './history.ts';
 import type { Identity } from './identity.ts';
 import { KeyOrder } from './key-order.ts';
 import { entryOf } from './layout.ts';
+import { encodeQuestion, RANGE_PATH, revisionIn } from './question.ts';
 import { Reach } from './reach.ts';
 import { readRange } from './read-range.ts';
 import { RootWatch } from './root-watch.ts';
@@ -87,6 +87,7 @@ export class EtcdStore implements Store {
   readonly #pending = new Set<Promise<unknown>>();
   readonly #ranges = new RunningRanges();
   readonly #latest: SharedQuestion<number>;
+  readonly #question: Buffer;
   readonly #floor: number;
   #compacted: number;
   #closed: StoreError | undefined;
@@ -101,6 +102,7 @@ export class EtcdStore implements Store {
     this.lost = promise;
     this.#source = opened;
     this.#clock = clock;
+    this.#question = encodeQuestion(opened.layout.meta);
     this.#latest = new SharedQuestion(clock, () => this.#askLatest());
     this.#compacted = compacted;
     this.#quotaBytes = options.quotaBytes ?? DEFAULT_QUOTA_BYTES;
@@ -128,11 +130,11 @@ export class EtcdStore implements Store {
     return this.#root.published;
   }
 
-  async latest(signal?: AbortSignal): Promise<number> {
+  async latest(asker?: { readonly signal: AbortSignal }): Promise<number> {
     this.#assertOpen();
     const away = this.#reach.whenAway();
     if (away !== undefined) await away;
-    return untilAborted(this.#latest.answer(), signal);
+    return this.#latest.answer(asker);
   }
 
   async get(key: string, signal?: AbortSignal): Promise<Entry | undefined> {
@@ -254,7 +256,7 @@ export class EtcdStore implements Store {
 
   /** Another process may have brought the store there already. */
   async #assertReached(revision: number, signal: AbortSignal | undefined): Promise<void> {
-    const latest = await this.latest(signal).catch((error: unknown) => {
+    const latest = await this.latest(signal && { signal }).catch((error: unknown) => {
       if (signal?.aborted) return revision;
       throw error;
     });
@@ -312,28 +314,17 @@ export class EtcdStore implements Store {
     }
   }
 
-  async #askLatest(): Promise<number> {
-    const { connection } = this.#source;
-    return this.#present(connection.read((kv, options) => kv.range(this.#question, options)));
+  #askLatest(): Promise<number> {
+    return this.#present(this.#source.connection.ask(RANGE_PATH, this.#question));
   }
 
   async #probe(signal: AbortSignal): Promise<void> {
-    const { connection } = this.#source;
-    await this.#present(
-      connection.readOnce((kv, options) => kv.range(this.#question, options), signal),
-      signal,
-    );
-  }
-
-  /** The cheapest question whose answer is as old as the question at most. */
-  get #question() {
-    return { key: this.#source.layout.meta, count_only: true };
+    await this.#present(this.#source.connection.askOnce(RANGE_PATH, this.#question, signal), signal);
   }
 
   /** The revision of an answer, once the watch has come to it. */
-  async #present(answer: Promise<IRangeResponse>, signal?: AbortSignal): Promise<number> {
-    const { header } = await this.#reading(answer);
-    const revision = this.#source.revisions.ours(header.revision);
+  async #present(answer: Promise<Buffer>, signal?: AbortSignal): Promise<number> {
+    const revision = this.#source.revisions.ours(revisionIn(await this.#reading(answer)));
     await this.#root.reached(revision, signal);
     this.#reach.heard();
     return revision;

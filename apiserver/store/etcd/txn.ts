@@ -2,6 +2,7 @@ import type { TxnRequest, TxnResult } from '../store.ts';
 import { FieldReader } from './field-reader.ts';
 import { FrameWriter } from './frame-writer.ts';
 import type { Layout, Revisions } from './layout.ts';
+import { numberIn } from './number-in.ts';
 
 export const TXN_PATH = '/etcdserverpb.KV/Txn';
 
@@ -69,14 +70,4 @@ export function decodeTxn(answer: Buffer, { compares }: TxnRequest, revisions: R
   }
   if (ok) return { ok, revision: revisions.ours(revision) };
   return { ok, found: new Map(compares.map(({ key }, i) => [key, revisions.ours(found[i] ?? 0)])) };
-}
-
-/** The number at the end of a path of fields; 0 where it is not there. */
-function numberIn(reader: FieldReader, [wanted, ...rest]: readonly number[]): number {
-  let value = 0;
-  for (let field = reader.next(); field !== 0; field = reader.next()) {
-    if (field !== wanted) reader.skip();
-    else value = rest.length === 0 ? reader.number() : numberIn(reader.message(), rest);
-  }
-  return value;
 }

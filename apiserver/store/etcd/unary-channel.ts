@@ -43,7 +43,12 @@ export class UnaryChannel {
   }
 
   /** Sends a message, prefix and all, and answers the other side's without it. At the deadline, of the monotonic clock, the call itself ends. */
-  async call(path: string, frame: Buffer, metadata: Record<string, string>, deadlineMs: number): Promise<Buffer> {
+  async call(
+    path: string,
+    frame: Buffer,
+    metadata: Readonly<Record<string, string>>,
+    deadlineMs: number,
+  ): Promise<Buffer> {
     const session = this.#usable() ?? (await this.#connect());
     let stream: ClientHttp2Stream;
     try {

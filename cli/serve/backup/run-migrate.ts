@@ -66,7 +66,7 @@ async function move(io: Io, source: MoveSource, target: MoveTarget) {
   using progress = new Progress(io);
   const mark = { to: target.name, at: new Date(systemClock.now()).toISOString() };
   await using original = await source.open(mark);
-  const revision = (await original.latest?.(io.signal)) ?? original.revision();
+  const revision = (await original.latest?.(io)) ?? original.revision();
   const origin = original.origin === undefined ? {} : { origin: original.origin };
   await using unfinished = await target.open({ uid: original.uid, revision, ...origin });
   const keys = await fillStore(unfinished.store, storePages(original, revision, io.signal), io.signal, (written) =>
@@ -81,7 +81,7 @@ async function move(io: Io, source: MoveSource, target: MoveTarget) {
 
 /** With what the original holds by now: a process that was slow to hear that it is closed may have written to it. */
 async function compare(io: Io, original: Store, { store }: UnfinishedStore): Promise<void> {
-  const latest = (await original.latest?.(io.signal)) ?? original.revision();
+  const latest = (await original.latest?.(io)) ?? original.revision();
   const difference = await firstDifference(
     storePages(original, latest, io.signal),
     storePages(store, store.revision(), io.signal),

@@ -38,7 +38,7 @@ async function serve(options: NodeletProcessOptions, io: Io, signal: AbortSignal
   const fleet = held.use(
     await steps.step(
       'driver',
-      () => openFleet(wish, { home, clock, ids: systemIds, log }, signal),
+      () => openFleet(wish, { home, clock, ids: systemIds, random, log }, signal),
       (opened) => opened.note,
     ),
   );

@@ -131,6 +131,11 @@ export class QemuDriver implements Driver {
     return [...[...this.#guests.values()].map((guest) => guest.observe()), ...this.#strays.list()];
   }
 
+  /** QEMU runs no macOS. */
+  async leakedSlots(): Promise<number> {
+    return 0;
+  }
+
   changes(signal: AbortSignal): AsyncIterable<string> {
     return this.#feed.read(signal);
   }

@@ -101,22 +101,40 @@ export class SimGuestsFile implements AsyncDisposable {
   host(name: string): SimHost {
     const guests = this.#hosts.get(name) ?? new Map<string, SimGuest>();
     this.#hosts.set(name, guests);
+    // What is left of a process that died changes nothing any more.
+    const isDead = () => this.#hosts.get(name) !== guests;
     const savedNow = () => this.#saved.get(name) ?? new Map<string, SimGuest>();
     return {
       guests,
       get saved() {
         return savedNow();
       },
-      save: () => {
+      save: async () => {
+        if (isDead()) return;
         this.#texts.delete(name);
         this.#unsaved.add(name);
-        return this.#save();
+        await this.#save();
       },
       settled: async () => {
+        if (isDead()) return;
         if (this.#unsaved.has(name)) await this.#save();
         else if (this.#inWrite.has(name)) await this.#last;
       },
     };
+  }
+
+  /** Whoever has the part of a host is dead: changes that no write has taken are lost, and nothing counts that is still done to it. */
+  kill(name: string): void {
+    this.#unsaved.delete(name);
+    this.#revert(name);
+  }
+
+  /** The part of one host, as a process finds it that starts anew. */
+  async reopen(name: string): Promise<SimHost> {
+    this.kill(name);
+    if (this.#inWrite.has(name)) await this.#last.catch(() => {});
+    this.#revert(name);
+    return this.host(name);
   }
 
   /** Waits for what is still to be written. */
@@ -159,6 +177,11 @@ export class SimGuestsFile implements AsyncDisposable {
     const temporary = `${this.#path}.tmp`;
     await writeFile(temporary, text, { mode: 0o600 });
     await rename(temporary, this.#path);
+  }
+
+  #revert(name: string): void {
+    this.#texts.delete(name);
+    this.#hosts.set(name, new Map(structuredClone([...(this.#saved.get(name) ?? [])])));
   }
 
   #snapshot(name: string): ReadonlyMap<string, SimGuest> {

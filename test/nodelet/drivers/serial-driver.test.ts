@@ -53,6 +53,9 @@ class HeldDriver implements Driver {
   async list() {
     return [];
   }
+  async leakedSlots() {
+    return 0;
+  }
   changes = (signal: AbortSignal) => new ChangeFeed().read(signal);
   async exec(): Promise<never> {
     throw new Error('nothing runs here');

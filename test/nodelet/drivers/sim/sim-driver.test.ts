@@ -2,10 +2,13 @@ import assert from 'node:assert/strict';
 import { mkdir, mkdtemp, readFile, rm, rmdir, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import type { GuestSpec } from '../../../../nodelet/drivers/driver.ts';
-import { parseFaults } from '../../../../nodelet/drivers/sim/faults.ts';
+import type { Fault } from '../../../../nodelet/drivers/sim/faults/fault.ts';
+import { HostFaults } from '../../../../nodelet/drivers/sim/faults/host-faults.ts';
 import { SimDriver } from '../../../../nodelet/drivers/sim/sim-driver.ts';
 import { SimGuestsFile } from '../../../../nodelet/drivers/sim/sim-guests-file.ts';
+import { silentLogger } from '../../../../resources/ambient/log.ts';
 import { ManualClock } from '../../../../resources/ambient/manual-clock.ts';
 import { eventually } from '../eventually.ts';
 
@@ -22,13 +25,13 @@ describe('a simulated host', () => {
   });
   afterEach(() => rm(root, { recursive: true, force: true }));
 
-  const open = async (faults = '', file = 'guests.json') => {
+  const open = async (faults: readonly Fault[] = [], file = 'guests.json') => {
     const guests = await SimGuestsFile.open(join(root, file), clock);
     return new SimDriver({
       host: guests.host('mac-1'),
       capacity: { vcpus: 8, memoryBytes: 16 * GIB, diskBytes: 100 * GIB },
       clock,
-      faults: parseFaults(faults),
+      faults: new HostFaults({ host: 'mac-1', faults, seed: 1, clock, log: silentLogger }),
     });
   };
   const create = async (driver: SimDriver, id: string, changes: Partial<GuestSpec> = {}) => {
@@ -87,13 +90,15 @@ describe('a simulated host', () => {
       reason: 'InUse',
       message: 'all 2 macOS slots are taken: 2 by guests, 0 leaked',
     });
+    await driver.inject([{ fault: 'LeakedSlot', for: '1m' }]);
     await driver.stop('a', { graceMs: 0 }, signal);
-    await driver.inject(parseFaults('leak-slot'));
+    assert.equal(await driver.leakedSlots(), 1);
     await assert.rejects(driver.start('c', signal), {
       reason: 'InUse',
       message: 'all 2 macOS slots are taken: 1 by guests, 1 leaked',
     });
-    await driver.inject(parseFaults('leak-slot=0'));
+    await clock.advance(60_000);
+    assert.equal(await driver.leakedSlots(), 0);
     await start(driver, 'c');
   });
 
@@ -109,7 +114,7 @@ describe('a simulated host', () => {
   });
 
   it('fails the next starts as told, says so on the guest, and then starts', async () => {
-    const driver = await open('fail-next=start:1');
+    const driver = await open([{ fault: 'FailedOperation', times: 1 }]);
     await create(driver, 'a');
     await assert.rejects(driver.start('a', signal), { reason: 'Failed' });
     assert.equal((await driver.list(signal))[0]?.stopReason, 'StartFailed');
@@ -118,21 +123,24 @@ describe('a simulated host', () => {
   });
 
   it('loses a guest without a trace, and crashes one with a reason', async () => {
-    const driver = await open('lose=demo/a@10s,crash=b@20s');
+    const driver = await open([
+      { fault: 'LostGuest', vms: ['demo/a'], running: '10s' },
+      { fault: 'CrashedGuest', vms: ['*/b'], running: '20s' },
+    ]);
     await create(driver, 'a');
     await create(driver, 'b');
     await start(driver, 'a');
     await start(driver, 'b');
     assert.deepEqual(await powers(driver), { a: 'Running', b: 'Running' });
     await clock.advance(10_000);
-    assert.deepEqual(await powers(driver), { b: 'Running' });
+    await eventually('a is gone', async () => isDeepStrictEqual(await powers(driver), { b: 'Running' }));
     await clock.advance(10_000);
-    assert.deepEqual(await powers(driver), { b: 'Off' });
+    await eventually('b is off', async () => isDeepStrictEqual(await powers(driver), { b: 'Off' }));
     assert.equal((await driver.list(signal))[0]?.stopReason, 'Crashed');
   });
 
   it('shows a stepped clock in its times and to whoever asks the host for the time', async () => {
-    const driver = await open('clock=+10s');
+    const driver = await open([{ fault: 'ClockStep', by: '+10s' }]);
     await create(driver, 'a');
     const before = clock.now();
     await start(driver, 'a');
