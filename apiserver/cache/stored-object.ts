@@ -43,7 +43,8 @@ const METADATA = encoder.encode('"metadata":{');
 export function encodeStored(object: KubeObject): Uint8Array {
   const { apiVersion, kind, metadata, ...rest } = object;
   const { resourceVersion: _, ...kept } = metadata;
-  return encoder.encode(encodeJson({ apiVersion, kind, metadata: kept, ...rest }));
+  const bytes = Buffer.from(encodeJson({ apiVersion, kind, metadata: kept, ...rest }));
+  return new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.length);
 }
 
 /** Reads stored bytes back. `parse` is the lossless JSON parser. */
@@ -81,12 +82,13 @@ function withoutUndefined<T>(value: T): T {
 /** The same JSON with `resourceVersion` spliced in as the first field of metadata: no second encoding. */
 function withVersion(value: Uint8Array, revision: number): Uint8Array {
   const at = indexOf(value, METADATA) + METADATA.length;
-  const field = encoder.encode(`"resourceVersion":"${revision}"${value[at] === 0x7d ? '' : ','}`);
-  const out = new Uint8Array(value.length + field.length);
-  out.set(value.subarray(0, at));
-  out.set(field, at);
+  const field = `"resourceVersion":"${revision}"${value[at] === 0x7d ? '' : ','}`;
+  // Not of the pool, of which what is kept for long would keep more than itself.
+  const out = Buffer.allocUnsafeSlow(value.length + field.length);
+  out.set(at === value.length ? value : value.subarray(0, at));
+  out.write(field, at, 'latin1');
   out.set(value.subarray(at), at + field.length);
-  return out;
+  return new Uint8Array(out.buffer);
 }
 
 function indexOf(haystack: Uint8Array, needle: Uint8Array): number {
