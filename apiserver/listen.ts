@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse as NodeResponse } from 'node:http';
 import { createServer, type Server } from 'node:https';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Clock } from '../resources/ambient/clock.ts';
 import { ApiError } from '../resources/meta/api-error.ts';
@@ -105,6 +105,12 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   // A client that breaks off its handshake is no event for us.
   server.on('tlsClientError', () => {});
   server.on('clientError', malformedRefuser(options.clock));
+  // The server knows connections by their first request: closing must end also those that have not come to one, be it in the middle of TLS.
+  const sockets = new Set<Socket>();
+  server.on('connection', (socket: Socket) => {
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
+  });
   await bind(server, host, port);
   return {
     port: (server.address() as AddressInfo).port,
@@ -114,6 +120,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
       for (const socket of upgraded) socket.destroy();
       if (graceMs > 0) await drained(server, closed, graceMs, options.clock);
       server.closeAllConnections();
+      for (const socket of sockets) socket.destroy();
       await closed;
     },
   };

@@ -3,6 +3,7 @@ import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { Agent, request } from 'node:https';
+import { connect as connectPlain } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect } from 'node:tls';
@@ -211,5 +212,23 @@ describe('the listener', () => {
     await second[Symbol.asyncDispose]();
     await ended;
     await assert.rejects(tlsRequest(`${second.url}/version`, { ca: second.caCert, agent: false }), /ECONNREFUSED/);
+  });
+
+  it('ends connections that have asked for nothing yet, in the middle of TLS too, when it is disposed', async () => {
+    const second = await listenTestServer(test, join(folder, 'fourth'), { handshakeMs: 600_000 });
+    const { port } = second.listener;
+    const silent = connectPlain(port, '127.0.0.1');
+    const greeted = connect({ host: '127.0.0.1', port, ca: second.caCert });
+    const ends = [silent, greeted].map((socket) =>
+      once(
+        socket.on('error', () => {}),
+        'close',
+      ),
+    );
+    await Promise.all([once(silent, 'connect'), once(greeted, 'secureConnect')]);
+    // Those before it have been taken.
+    await tlsRequest(`${second.url}/version`, { ca: second.caCert, agent: false });
+    await second[Symbol.asyncDispose]();
+    await Promise.all(ends);
   });
 });
