@@ -49,12 +49,13 @@ function resourceOf({ client }: LeaseDeps, lease: Lease) {
 /** Answers false when the server saw the world otherwise: the caches will show why, and the lease is looked at again. */
 async function grant(lease: Lease, host: Host, deps: LeaseDeps, signal: AbortSignal): Promise<boolean> {
   const { clock, steady, view, events, log } = deps;
+  const takenOver = takesOver(lease, host, view.world) ? host.status?.lease?.uid : undefined;
   const status = grantStatus(lease, host, clock.now());
   try {
     const written = await writeStatus(resourceOf(deps, lease), lease, status, signal);
     if (written === undefined) return true;
+    steady.given(written.metadata.uid, takenOver);
     view.granted(written, host);
-    steady.given(written.metadata.uid, takesOver(lease, host) ? host.status?.lease?.uid : undefined);
     const { grantedAt, earliestEnd } = written.status ?? {};
     const fields = { lease: objectKey(lease.metadata), host: host.metadata.name, grantedAt, earliestEnd };
     log.info('lease granted', fields);

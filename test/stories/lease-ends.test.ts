@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { controllerIdentity } from '../../apiserver/auth/identity.ts';
 import { Host } from '../../resources/kinds/host.ts';
+import { Tenant } from '../../resources/kinds/tenant.ts';
 import { findCondition } from '../../resources/meta/condition.ts';
 import { FleetWorld } from '../harness/fleet-world.ts';
 
@@ -60,6 +61,21 @@ describe('a lease that may be deleted early', () => {
     const pending = findCondition(world.host('mini'), 'ScrubPending');
     assert.ok(Date.parse(pending?.lastTransitionTime ?? '') >= Date.parse(until ?? ''));
     assert.deepEqual(world.fleet.errors, []);
+  });
+});
+
+describe('a host that is held for a tenant', () => {
+  it('is not for one that is made anew under its name', async () => {
+    await using world = await aLease({ releasePolicy: 'WhenAllowed' });
+    await world.deletes('acme/ci');
+    await world.request('PATCH', 'tenants/acme', { spec: { forceDelete: { requestedAt: '2026-03-01T10:00:00Z' } } });
+    await world.request('DELETE', 'tenants/acme');
+    await world.until('the tenant is gone', () => world.fleet.find<Tenant>(Tenant, 'acme') === undefined);
+    await world.passes('1m');
+    await world.tenant('acme');
+    await world.asks();
+    await world.settles();
+    assert.deepEqual([world.tells(), world.hostTells('mini')], ['Pending (AlreadyLeased)', 'held for acme']);
   });
 });
 
