@@ -31,9 +31,9 @@ function isLetGo({ before, after }: Change<Host>): boolean {
   return before?.status?.lease !== undefined && after !== undefined && after.status?.lease === undefined;
 }
 
-function deletionRefusal({ status }: Host): Refusal | undefined {
+function deletionRefusal({ spec, status }: Host): Refusal | undefined {
   const lease = status?.lease;
-  if (lease === undefined || lease.ending === true) return undefined;
+  if (lease === undefined || lease.ending === true || spec.forget === true) return undefined;
   const until = lease.earliestEnd === undefined ? '' : `, until ${lease.earliestEnd} at least`;
   const message = `it is leased to ${lease.namespace} (lease ${lease.name})${until}; it can be deleted once that lease has ended`;
   return { answer: 'Forbidden', cause: 'HostLeased', message };

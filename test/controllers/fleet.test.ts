@@ -106,7 +106,7 @@ describe('the controllers together', () => {
     assert.deepEqual(writes, []);
     assert.deepEqual(
       Object.values(controllers.health.duties).map(({ state, waiting }) => [state, waiting]),
-      DUTY_NAMES.map(() => ['running', 0]),
+      Array.from(DUTY_NAMES, () => ['running', 0]),
     );
     assert.deepEqual(new Set(Object.values(controllers.health.caches).map(({ synced }) => synced)), new Set([true]));
   });

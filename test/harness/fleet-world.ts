@@ -15,6 +15,7 @@ import { ManualClock } from '../../resources/ambient/manual-clock.ts';
 import { Host } from '../../resources/kinds/host.ts';
 import { Image } from '../../resources/kinds/image.ts';
 import { Lease } from '../../resources/kinds/lease.ts';
+import { Namespace } from '../../resources/kinds/namespace.ts';
 import { Tenant } from '../../resources/kinds/tenant.ts';
 import { VM } from '../../resources/kinds/vm.ts';
 import { isTrue } from '../../resources/meta/condition.ts';
@@ -133,6 +134,12 @@ export class FleetWorld implements AsyncDisposable {
 
   async tenant(name: string, spec: Tenant['spec'] = {}): Promise<void> {
     await this.create(Tenant, { metadata: { name }, spec });
+  }
+
+  /** A namespace that nobody is a tenant of. */
+  async namespace(name: string): Promise<void> {
+    const made = { apiVersion: 'v1', kind: 'Namespace', metadata: { name } };
+    await this.fleet.resource<Namespace>(Namespace).create(made);
   }
 
   /** A Lease, as somebody writes it into a file: `ci` of `acme` unless said otherwise. */
