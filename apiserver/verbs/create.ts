@@ -71,7 +71,7 @@ async function make(
     const record = remember?.(warnings);
     return { ...planCreate(context, frame, object), ...(record === undefined ? {} : { record }) };
   };
-  const created = await commit(parts, plan, { dryRun, signal: request.signal, asker: askerOf(context.identity) });
+  const created = await commit(parts, plan, { dryRun, caller: request, asker: askerOf(context.identity) });
   if (created === undefined) throw new Error('a create ended in a removal');
   return { ...created, warnings };
 }
