@@ -15,6 +15,10 @@ import HostToken from './commands/host/token.ts';
 import HostTrustStore from './commands/host/trust-store.ts';
 import ImagesBuild from './commands/images/build.ts';
 import Kubeconfig from './commands/kubeconfig.ts';
+import LeaseCreate from './commands/lease/create.ts';
+import LeaseGet from './commands/lease/get.ts';
+import LeaseList from './commands/lease/list.ts';
+import LeaseRelease from './commands/lease/release.ts';
 import Logs from './commands/logs.ts';
 import MigrateStore from './commands/migrate-store.ts';
 import Nodelet from './commands/nodelet.ts';
@@ -47,6 +51,10 @@ export const COMMANDS = {
   'host:trust-store': HostTrustStore,
   'images:build': ImagesBuild,
   kubeconfig: Kubeconfig,
+  'lease:create': LeaseCreate,
+  'lease:get': LeaseGet,
+  'lease:list': LeaseList,
+  'lease:release': LeaseRelease,
   logs: Logs,
   'migrate-store': MigrateStore,
   nodelet: Nodelet,

@@ -2,6 +2,7 @@ import type { ALL_DUTIES } from '../resources/streams/election-leases.ts';
 import { garbageDuty } from './garbage/index.ts';
 import { hostLivenessDuty } from './host-liveness/index.ts';
 import { imageDuty } from './image/index.ts';
+import { leaseDuty } from './lease/index.ts';
 import { placementDuty } from './placement/index.ts';
 import type { MakeDuty } from './runtime/duty.ts';
 import { scrubDuty } from './scrub/index.ts';
@@ -13,6 +14,7 @@ export const DUTIES = {
   tenant: tenantDuty,
   'host-liveness': hostLivenessDuty,
   image: imageDuty,
+  lease: leaseDuty,
   scrub: scrubDuty,
   placement: placementDuty,
   'vm-lifecycle': vmLifecycleDuty,

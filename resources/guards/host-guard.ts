@@ -21,6 +21,7 @@ export const HOST_FILTERS = [
   'ImageMissing',
   'LeasedToOthers',
   'LeaseRequired',
+  'LeaseEnding',
   'MacSlotLimit',
   'InsufficientMemory',
   'InsufficientVCPUs',
@@ -89,6 +90,7 @@ function leaseRefusal({ vm, resolved }: Wish, host: Host, world: WorldView, refu
       `macOS guests need a Lease of the Mac they run on; ${vm.metadata.namespace} does not lease ${name}`,
     );
   }
+  if (host.status?.lease?.ending === true) return refuse('LeaseEnding', `the lease of host ${name} is over`);
   return undefined;
 }
 

@@ -85,8 +85,8 @@ export const tenantFacts: Guard<Tenant> = {
   },
 };
 
-/** A VM may only begin in a namespace whose tenant stays. */
-export const livingTenant: Guard<VM> = {
+/** What holds something of the fleet may only begin in a namespace whose tenant stays. */
+export const livingTenant: Guard = {
   name: 'living-tenant',
   fences: () => NO_FENCES,
   judge({ before, after }, world) {

@@ -2,6 +2,7 @@ import { hostFacts } from '../guards/host-guard.ts';
 import { hostLease } from '../guards/host-lease.ts';
 import { hostScrub, scrubRecords } from '../guards/host-scrub.ts';
 import { hostInUse } from '../guards/in-use.ts';
+import { leasedHost } from '../guards/leased-host.ts';
 import { defineCoppiceKind, type ObjectOf } from '../meta/define-kind.ts';
 import { conditions, duration, instant, oneOf, quantity } from '../meta/schema.ts';
 
@@ -170,6 +171,9 @@ const status = Type.Object(
           earliestEnd: Type.Optional(instant({ description: 'When its minimum is over.' })),
           pricePerHour: Type.Optional(Type.String({ description: 'Its price, as it was at the grant.' })),
           currency: Type.Optional(Type.String({ description: 'Of the price.' })),
+          ending: Type.Optional(
+            Type.Boolean({ description: 'It is over: the VMs of the lessee here go, and no other begins.' }),
+          ),
           released: Type.Optional(
             Type.Boolean({
               description:
@@ -263,6 +267,6 @@ export const Host = defineCoppiceKind({
     { name: 'Accelerator', type: 'string', jsonPath: '.status.driver.accelerator', priority: 1 },
   ],
   nameRule: 'label',
-  rules: { guards: [hostFacts, hostLease, hostScrub, hostInUse], companions: scrubRecords },
+  rules: { guards: [hostFacts, hostLease, hostScrub, leasedHost, hostInUse], companions: scrubRecords },
 });
 export type Host = ObjectOf<typeof spec, typeof status>;

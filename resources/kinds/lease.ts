@@ -1,4 +1,9 @@
+import { admitLease } from '../guards/lease-admission.ts';
+import { leaseCompanions } from '../guards/lease-companions.ts';
+import { leaseMinimum, leaseRecord, leaseRights } from '../guards/lease-guards.ts';
+import { leasePhases } from '../guards/lease-phases.ts';
 import { leaseQuota } from '../guards/lease-quota.ts';
+import { livingTenant } from '../guards/tenant-guard.ts';
 import { defineCoppiceKind, type ObjectOf } from '../meta/define-kind.ts';
 import { conditions, duration, instant, oneOf, quantity } from '../meta/schema.ts';
 import { labelSelector } from '../meta/selector-schema.ts';
@@ -13,6 +18,7 @@ const release = Type.Object(
       }),
     ),
     by: Type.Optional(Type.String({ maxLength: 253, description: 'Who asked.', 'x-coppice-writer': 'admission' })),
+    requestedAt: Type.Optional(instant({ description: 'When it was asked.', 'x-coppice-writer': 'admission' })),
   },
   { description: 'Asks that the lease ends. The object stays as a record.' },
 );
@@ -21,8 +27,10 @@ const acceptedTerms = Type.Object(
   {
     version: Type.String({ minLength: 1, maxLength: 100, description: 'Which terms.' }),
     hash: Type.Optional(Type.String({ maxLength: 200, description: 'Of their text.' })),
-    by: Type.Optional(Type.String({ maxLength: 253, description: 'Who accepted them.' })),
-    at: Type.Optional(instant({ description: 'When they were accepted.' })),
+    by: Type.Optional(
+      Type.String({ maxLength: 253, description: 'Who accepted them.', 'x-coppice-writer': 'admission' }),
+    ),
+    at: Type.Optional(instant({ description: 'When they were accepted.', 'x-coppice-writer': 'admission' })),
   },
   { description: 'The terms of the software on the Mac, as the lessee accepted them.' },
 );
@@ -52,7 +60,7 @@ const spec = Type.Object(
     release: Type.Optional(release),
     allowBusy: Type.Optional(
       Type.Boolean({
-        description: "Operators only: the host may have VMs of the lessee's own, or of others, already.",
+        description: 'Operators only: the host may have VMs of the lessee already.',
       }),
     ),
     anyHost: Type.Optional(Type.Boolean({ description: 'Operators only: the host need not be a Mac.' })),
@@ -72,7 +80,6 @@ const status = Type.Object(
         {
           vcpus: Type.Integer({ description: 'Processors for guests.' }),
           memory: quantity({ description: 'Memory for guests.' }),
-          freeMemory: Type.Optional(quantity({ description: 'Memory not held by guests.' })),
           os: Type.Optional(Type.String({ description: 'The operating system of the host.' })),
           arch: Type.Optional(Type.String({ description: 'The processor architecture.' })),
           chip: Type.Optional(Type.String({ description: 'The processor, such as Apple M4 Pro.' })),
@@ -125,13 +132,14 @@ const status = Type.Object(
             description: 'Which rule was set aside.',
           }),
           by: Type.String({ description: 'Who did.' }),
+          detail: Type.Optional(Type.String({ description: 'Such as the version of terms.' })),
           at: instant({ description: 'When.' }),
         }),
         {
-          maxItems: 20,
+          maxItems: 40,
           description: 'What an operator set aside for it, and what was accepted; kept for good.',
           'x-kubernetes-list-type': 'map',
-          'x-kubernetes-list-map-keys': ['what'],
+          'x-kubernetes-list-map-keys': ['what', 'at'],
         },
       ),
     ),
@@ -164,6 +172,10 @@ export const Lease = defineCoppiceKind({
   ],
   selectableFields: ['status.phase', 'status.host'],
   nameRule: 'label',
-  rules: { guards: [leaseQuota] },
+  rules: {
+    admit: admitLease,
+    guards: [livingTenant, leaseRights, leaseMinimum, leaseRecord, leasePhases, leaseQuota],
+    companions: leaseCompanions,
+  },
 });
 export type Lease = ObjectOf<typeof spec, typeof status>;

@@ -15,6 +15,7 @@ export const ALL_DUTIES = [
   'tenant',
   'host-liveness',
   'image',
+  'lease',
   'scrub',
   'placement',
   'vm-lifecycle',
