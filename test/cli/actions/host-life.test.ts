@@ -175,6 +175,7 @@ describe('the life of a host, from the command line', function () {
       vm('HostUnreachable');
       const running = run('host', 'forget', 'mac-1', '-y');
       await until('it is gone', () => api.get('hosts', 'mac-1') === undefined);
+      await until('its VM is waited for', () => api.requests.some(({ url }) => url.includes('watch=true')));
       vm('HostLost');
       const { code, stdout } = await running;
       assert.equal(code, 0);
