@@ -65,7 +65,7 @@ function freed(before: Host, after: Host, step: Step): readonly Finding[] {
   const what = 'does not wait for a scrub any more';
   if (scrub?.outcome !== 'Succeeded')
     return [about(after, 'unscrubbed', `${what}, and its last one is ${scrub?.outcome ?? 'none'}`)];
-  if (Date.parse(scrub.startedAt) < Date.parse(since))
+  if (!(Date.parse(scrub.startedAt ?? '') >= Date.parse(since)))
     return [about(after, 'early', `${what}, which it did since ${since}; its last one began at ${scrub.startedAt}`)];
   const left = step.state.vmsOn(after.metadata.name).filter(mayHaveGuest);
   const found = left.map((vm) =>
