@@ -46,7 +46,7 @@ export function createCredentials(
   const expiries = new TokenExpiries(store);
   const serviceAccounts = new ServiceAccountTokens({ key, clock, ids, cache, expiries, reread });
   const enrollment = new EnrollmentTokens({ store, clock, ids });
-  const bearerTokens = createBearerTokens({ operatorTokens, serviceAccounts, enrollment });
+  const bearerTokens = createBearerTokens({ operatorTokens, serviceAccounts, enrollment, world: cache.world });
   const hostAuthorities = new HostAuthorities(store, cache);
   const hosts = new HostEnrollment(enrollment, options.hostAuthority, hostAuthorities);
   const joining = new ServerJoining(new JoinTokens({ store, clock, ids }), options.joinMaterial);

@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto';
+import type { WorldView } from '../../resources/guards/world.ts';
 import type { EnrollmentTokens } from '../enrollment/enrollment-tokens.ts';
 import type { Eventual } from '../eventual.ts';
 import type { Caller } from '../requests/server-request.ts';
+import { requireEnabled } from './enabled-tenant.ts';
 import { OPERATOR } from './identity.ts';
 import type { OperatorTokens } from './operator-tokens.ts';
 import { ISSUER, type ServiceAccountTokens, type TokenOwner } from './service-account-tokens.ts';
@@ -12,20 +14,25 @@ export type BearerTokens = (token: string, audiences: readonly string[], caller:
 
 const OPERATORS: TokenOwner = { identity: OPERATOR, audiences: [ISSUER] };
 
-/** The operator's token is for this server only. */
+/** The operator's token is for this server only. Those of a disabled tenant are a `Forbidden`. */
 export function createBearerTokens(options: {
   readonly operatorTokens: OperatorTokens;
   readonly serviceAccounts: ServiceAccountTokens;
   readonly enrollment: EnrollmentTokens;
+  readonly world: WorldView;
 }): BearerTokens {
-  const { operatorTokens, serviceAccounts, enrollment } = options;
+  const { operatorTokens, serviceAccounts, enrollment, world } = options;
+  const admitted = (owner: TokenOwner): TokenOwner => {
+    requireEnabled(owner.identity, world);
+    return owner;
+  };
   return (token, audiences, caller) => {
     if (operatorTokens.has(token)) {
       if (audiences.includes(ISSUER)) return OPERATORS;
       throw new TokenRefused('the token is meant for somebody else');
     }
     if (enrollment.knows(token)) return enrolling(enrollment, token, audiences, caller.signal);
-    return serviceAccounts.identify(token, audiences, caller.signal);
+    return serviceAccounts.identify(token, audiences, caller.signal).then(admitted);
   };
 }
 

@@ -89,6 +89,11 @@ export function serviceAccountOf(user: string): { readonly namespace: string; re
   return namespace === undefined || name === undefined ? undefined : { namespace, name };
 }
 
+/** The tenant whose an identity is: a program in its namespace. Undefined for all others. */
+export function tenantOf({ user }: Identity): string | undefined {
+  return serviceAccountOf(user)?.namespace;
+}
+
 /** The role of an identity; undefined = known to nobody. `system:masters` is what Kubernetes calls those who may do everything. */
 export function roleOf(identity: Identity): Role | undefined {
   if (identity.groups.includes('coppice:operators') || identity.groups.includes('system:masters')) return 'operator';

@@ -1,4 +1,3 @@
-import type { KubeObject } from '../../resources/meta/object.ts';
 import type { Target } from '../coppice-command.ts';
 import { Exit, Failure } from '../failure.ts';
 import { type Io, printLine, warn } from '../io.ts';

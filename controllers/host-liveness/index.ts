@@ -1,3 +1,4 @@
+import { isLost } from '../../resources/guards/host-lost.ts';
 import { CoordinationLease } from '../../resources/kinds/coordination-lease.ts';
 import { Host } from '../../resources/kinds/host.ts';
 import { VM } from '../../resources/kinds/vm.ts';
@@ -21,6 +22,7 @@ export function hostLivenessDuty({ client, informers, events, clock, log }: Duty
   const vmsByHost = vms.index((vm) => (vm.spec.hostName === undefined ? [] : [vm.spec.hostName]));
   const unheard = (vm: VM | undefined) => {
     if (vm?.spec.hostName === undefined) return false;
+    if (isLost(vm)) return true;
     const host = hosts.get(vm.spec.hostName);
     return host === undefined || isSilent(host);
   };

@@ -1,7 +1,7 @@
 import type { ApiClient } from '../../apiserver/client/client.ts';
 import type { Clock } from '../../resources/ambient/clock.ts';
 import type { Logger } from '../../resources/ambient/log.ts';
-import { guestIsGone } from '../../resources/guards/shares.ts';
+import { holdsNothing } from '../../resources/guards/vms-using.ts';
 import { Host } from '../../resources/kinds/host.ts';
 import type { Policy } from '../../resources/kinds/policy.ts';
 import { VM } from '../../resources/kinds/vm.ts';
@@ -25,7 +25,7 @@ export async function reconcile(key: string, deps: ScrubDeps, signal: AbortSigna
   const { client, clock } = deps;
   const host = deps.hosts.get(key);
   if (host === undefined) return {};
-  const bound = deps.vmsByHost.get(key).filter((vm) => !isGone(vm));
+  const bound = deps.vmsByHost.get(key).filter((vm) => !holdsNothing(vm));
   const { status, remove } = decide(host, bound, rulesOf(deps.policies.get('default')), clock.now());
   const written = await writeStatus(client.resource<Host>(Host), host, status, signal).catch((error: unknown) => {
     // A VM was bound, or the host leased, at this very moment: the cache will show it.
@@ -36,11 +36,6 @@ export async function reconcile(key: string, deps: ScrubDeps, signal: AbortSigna
   tell(host, written, deps);
   for (const vm of remove) await deleteThis(client.resource<VM>(VM, vm.metadata.namespace), vm, signal);
   return {};
-}
-
-/** Of a VM that is on its way out and has no guest any more nothing is left to clear. */
-function isGone(vm: VM): boolean {
-  return guestIsGone(vm) && vm.metadata.deletionTimestamp !== undefined;
 }
 
 function rulesOf(policy: Policy | undefined): ScrubRules {

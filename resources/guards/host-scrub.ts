@@ -2,7 +2,7 @@ import type { Host } from '../kinds/host.ts';
 import type { Lease } from '../kinds/lease.ts';
 import { isTrue } from '../meta/condition.ts';
 import type { AdmissionContext, CompanionWrite } from '../meta/define-kind.ts';
-import { type Change, fence, type Guard, NO_FENCES } from './guard.ts';
+import { type Change, fence, type Guard, NO_FENCES, type Refusal } from './guard.ts';
 import { LEASES } from './refs.ts';
 import { countOf, namesOf, vmsUsing } from './vms-using.ts';
 
@@ -27,6 +27,8 @@ export const hostScrub: Guard<Host> = {
   judge(change, world) {
     const { after } = change;
     if (after === undefined) return undefined;
+    const late = lateRequest(change);
+    if (late !== undefined) return late;
     const forbidden = (cause: string, message: string) => ({ answer: 'Forbidden', cause, message }) as const;
     if (leases(change) && waitsForScrub(after))
       return forbidden('ScrubPending', `host ${after.metadata.name} waits for a scrub; it is leased after that`);
@@ -42,6 +44,16 @@ export const hostScrub: Guard<Host> = {
     return bound.length === 0 ? undefined : forbidden('VMsRemain', `${countOf(bound)} bound to it (${namesOf(bound)})`);
   },
 };
+
+/** Requests are told apart by their instants, and each is answered once: one that is not later would never be. */
+function lateRequest({ before, after }: Change<Host>): Refusal | undefined {
+  const asked = after?.spec.scrub?.requestedAt;
+  const answered = before?.status?.scrub?.requestedAt;
+  if (asked === undefined || answered === undefined || asked === before?.spec.scrub?.requestedAt) return undefined;
+  if (Date.parse(asked) > Date.parse(answered)) return undefined;
+  const message = `Invalid value: "${asked}": must be later than that of the last scrub, ${answered}`;
+  return { answer: 'Invalid', field: 'spec.scrub.requestedAt', cause: 'FieldValueInvalid', message };
+}
 
 /** Whether the change tells the nodelet to begin. */
 function begins({ before, after }: Change<Host>): boolean {

@@ -8,16 +8,23 @@ import { TENANTS } from './refs.ts';
 import { countOf, namesOf, vmsUsing } from './vms-using.ts';
 import type { WorldView } from './world.ts';
 
-/** A Host that is Ready stays while VMs are bound to it; deleting one that is not is how a dead host is given up. */
+/** A Host that is Ready stays while VMs are bound to it, or while it is leased; deleting one that is not, or may be forgotten, is how a host is given up. */
 export const hostInUse: Guard<Host> = {
   name: 'host-in-use',
   fences: (change) => (ends(change) ? { bump: [fence.host(nameOf(change))], compare: [] } : NO_FENCES),
   judge(change, world) {
-    if (!ends(change) || change.before === undefined || !isTrue(change.before, 'Ready')) return undefined;
+    const { before } = change;
+    if (!ends(change) || before === undefined || !isTrue(before, 'Ready') || before.spec.forget === true)
+      return undefined;
+    const lease = before.status?.lease;
+    if (lease !== undefined) {
+      const message = `it is leased to ${lease.namespace} (lease ${lease.name}); end the lease first, or give the host up: coppice host forget ${nameOf(change)} --force`;
+      return { answer: 'Forbidden', cause: 'HostInUse', message };
+    }
     const bound = vmsUsing(world, (vm) => vm.spec.hostName === nameOf(change));
     if (bound.length === 0) return undefined;
     const vms = bound.length === 1 ? 'the VM' : 'the VMs';
-    const message = `${countOf(bound)} bound to it (${namesOf(bound)}); delete ${vms} first, or stop the host's nodelet and wait until the host is not Ready (about 40 s): its VMs are Failed (HostLost) then`;
+    const message = `${countOf(bound)} bound to it (${namesOf(bound)}); delete ${vms} first, or give the host up, and ${bound.length === 1 ? 'the VM' : 'them'} with it: coppice host forget ${nameOf(change)} --force`;
     return { answer: 'Forbidden', cause: 'HostInUse', message };
   },
 };

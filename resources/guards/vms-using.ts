@@ -1,15 +1,20 @@
 import type { VM } from '../kinds/vm.ts';
 import type { KubeObject } from '../meta/object.ts';
+import { isLost } from './host-lost.ts';
 import { VMS } from './refs.ts';
 import { guestIsGone } from './shares.ts';
 import type { WorldView } from './world.ts';
 
 const NAMES_SHOWN = 3;
 
-/** The VMs that use something, but for those that are being deleted and of which no guest is left. */
+/** The VMs that use something, but for those that hold nothing any more. */
 export function vmsUsing(world: WorldView, uses: (vm: VM) => boolean): readonly VM[] {
-  const gone = (vm: VM) => guestIsGone(vm) && vm.metadata.deletionTimestamp !== undefined;
-  return [...world.list(VMS)].filter((vm) => uses(vm) && !gone(vm));
+  return [...world.list(VMS)].filter((vm) => uses(vm) && !holdsNothing(vm));
+}
+
+/** Whether a bound VM is one in name only: it is being deleted and no guest is left, or it was given up with its host. */
+export function holdsNothing(vm: VM): boolean {
+  return isLost(vm) || (guestIsGone(vm) && vm.metadata.deletionTimestamp !== undefined);
 }
 
 /** `1 VM is`, `4 VMs are`. */

@@ -52,9 +52,15 @@ const scrubReport = Type.Object(
   {
     requestedAt: instant({
       description: 'The request this is about: spec.scrub.requestedAt, or when the host came to wait for a scrub.',
+      'x-coppice-writer': 'scrub',
     }),
-    outcome: oneOf(['Waiting', 'Running', 'Refused', 'Failed', 'Succeeded'], { description: 'What came of it.' }),
-    forced: Type.Optional(Type.Boolean({ description: 'Whether what remained was removed.' })),
+    outcome: oneOf(['Waiting', 'Running', 'Refused', 'Failed', 'Succeeded'], {
+      description: 'What came of it.',
+      'x-coppice-writer': 'scrub',
+    }),
+    forced: Type.Optional(
+      Type.Boolean({ description: 'Whether what remained was removed.', 'x-coppice-writer': 'scrub' }),
+    ),
     automatic: Type.Optional(Type.Boolean({ description: 'Whether the policy asked for it, and no operator.' })),
     startedAt: Type.Optional(instant({ description: 'When the nodelet was told to begin.' })),
     finishedAt: Type.Optional(instant({ description: 'When it was answered.' })),

@@ -3,7 +3,7 @@ import { leaseCompanions } from '../guards/lease-companions.ts';
 import { leaseMinimum, leaseRecord, leaseRights } from '../guards/lease-guards.ts';
 import { leasePhases } from '../guards/lease-phases.ts';
 import { leaseQuota } from '../guards/lease-quota.ts';
-import { livingTenant } from '../guards/tenant-guard.ts';
+import { livingTenant } from '../guards/tenant-standing.ts';
 import { defineCoppiceKind, type ObjectOf } from '../meta/define-kind.ts';
 import { conditions, duration, instant, oneOf, quantity } from '../meta/schema.ts';
 import { labelSelector } from '../meta/selector-schema.ts';

@@ -110,6 +110,7 @@ export class SimDriver implements Driver {
   }
 
   async leakedSlots(): Promise<number> {
+    await this.#host.settled();
     return this.#faults.leaks.length;
   }
 
@@ -164,6 +165,15 @@ export class SimDriver implements Driver {
 
   remove(id: string, signal: AbortSignal): Promise<void> {
     return this.#operate('Remove', this.#labelOf(id), signal, () => this.#vanish(id));
+  }
+
+  async clear(signal: AbortSignal): Promise<number> {
+    await this.#meet('Remove', undefined, signal);
+    const left = this.#host.guests.size;
+    if (left > 0) throw new DriverError('Failed', `there are ${left} guests on this host`);
+    // All there ever was of a simulated guest is its entry in the file.
+    await this.#host.settled();
+    return 0;
   }
 
   async exec(id: string, request: ExecRequest, signal: AbortSignal): Promise<GuestProcess> {

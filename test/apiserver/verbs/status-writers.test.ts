@@ -36,8 +36,10 @@ describe('fields of a status with a writer', () => {
     const { spec, status: told } = aHost();
     const body = { apiVersion: 'coppice.dev/v1', kind: 'Host', metadata: { name: 'mac-1' }, spec };
     await send(test.server.app, 'POST', '/apis/coppice.dev/v1/hosts', { body });
+    const leased = await status(undefined, { status: { ...told, lease: lease('red') } });
+    assert.equal(leased.status, 200, leased.text);
     const conditions = [...(told?.conditions ?? []), pending('True')];
-    const made = await status(undefined, { status: { ...told, lease: lease('red'), conditions } });
+    const made = await status(undefined, { status: { conditions } });
     assert.equal(made.status, 200, made.text);
   });
   afterEach(() => test[Symbol.asyncDispose]());

@@ -43,14 +43,27 @@ describe('a Host that is deleted', () => {
   it('stays while it is Ready and VMs are bound to it, which are named', () => {
     assert.equal(
       refused(aHost(), bound('a')),
-      "HostInUse: 1 VM is bound to it (red/a); delete the VM first, or stop the host's nodelet and wait until the host is not Ready (about 40 s): its VMs are Failed (HostLost) then",
+      'HostInUse: 1 VM is bound to it (red/a); delete the VM first, or give the host up, and the VM with it: coppice host forget mac-1 --force',
     );
     assert.equal(
       refused(aHost(), ...['d', 'c', 'b', 'a'].map((name) => bound(name))),
-      "HostInUse: 4 VMs are bound to it (red/a, red/b, red/c, …); delete the VMs first, or stop the host's nodelet and wait until the host is not Ready (about 40 s): its VMs are Failed (HostLost) then",
+      'HostInUse: 4 VMs are bound to it (red/a, red/b, red/c, …); delete the VMs first, or give the host up, and them with it: coppice host forget mac-1 --force',
     );
     assert.match(refused(aHost(), deleted(bound('a'))) ?? '', /^HostInUse/);
     assert.match(refused(aHost(), bound('a', GONE)) ?? '', /^HostInUse/);
+  });
+
+  it('stays while it is Ready and leased', () => {
+    assert.equal(
+      refused(aHost({ lessee: 'red' })),
+      'HostInUse: it is leased to red (lease l); end the lease first, or give the host up: coppice host forget mac-1 --force',
+    );
+    assert.equal(refused(aHost({ lessee: 'red', ready: false })), undefined);
+  });
+
+  it('may go though it is heard when it is to be forgotten', () => {
+    const host = aHost({ lessee: 'red' });
+    assert.equal(refused({ ...host, spec: { ...host.spec, forget: true } }, bound('a')), undefined);
   });
 
   it('may go when it is not Ready: so a dead host is given up', () => {
