@@ -31,7 +31,7 @@ export async function applyScale(context: VerbContext, mapping: ScaleMapping): P
     const metadata = isObject(object.metadata) ? object.metadata : {};
     return planOver(context, before, nextObject(frame, before.object, { ...object, metadata }, managers));
   };
-  const written = await commit(parts, plan, { dryRun, signal: request.signal });
+  const written = await commit(parts, plan, { dryRun, caller: request });
   if (written === undefined) throw new Error('a scale ended in a removal');
   return oneScale(200, context, written.object, mapping);
 }

@@ -69,7 +69,7 @@ async function make(
     const record = remember?.(warnings);
     return { ...planCreate(context, frame, object), ...(record === undefined ? {} : { record }) };
   };
-  const created = await commit(parts, plan, { dryRun, signal: request.signal });
+  const created = await commit(parts, plan, { dryRun, caller: request });
   if (created === undefined) throw new Error('a create ended in a removal');
   return { ...created, warnings };
 }

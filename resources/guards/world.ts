@@ -1,6 +1,6 @@
 import type { VM } from '../kinds/vm.ts';
 import { entry } from '../meta/map-entry.ts';
-import { type KubeObject, objectKey } from '../meta/object.ts';
+import { type KubeObject, objectKey, splitKey } from '../meta/object.ts';
 import { resourceId } from '../meta/resource-id.ts';
 import type { Ref } from './refs.ts';
 import { type HostShare, hostShareOf, type TenantShare, tenantShareOf } from './shares.ts';
@@ -31,6 +31,14 @@ export interface HostUse {
   readonly namespaces: ReadonlySet<string>;
 }
 
+/** Has an object, which may be read only when it is looked at. */
+export interface Held {
+  readonly object: KubeObject;
+}
+
+/** The only resource whose objects sums are made of. */
+const VMS_ID = 'coppice.dev/vms';
+
 const NOTHING: TenantUse = { vms: 0, vcpus: 0, memoryBytes: 0 };
 
 /**
@@ -40,9 +48,9 @@ const NOTHING: TenantUse = { vms: 0, vcpus: 0, memoryBytes: 0 };
  * Sums are derived from live objects on every change and never stored, so they cannot drift; `recount` proves it in tests.
  */
 export class World implements WorldView {
-  readonly #committed = new Map<string, Map<string, KubeObject>>();
+  readonly #committed = new Map<string, Map<string, Held>>();
   readonly #assumed = new Map<string, Map<string, { object: KubeObject | undefined; revision: number }>>();
-  readonly #namespaced = new Map<string, Map<string, Map<string, KubeObject>>>();
+  readonly #namespaced = new Map<string, Map<string, Map<string, Held>>>();
   readonly #tenants = new Map<string, Map<string, TenantShare>>();
   readonly #hosts = new Map<string, Map<string, HostShare>>();
   #questions = 0;
@@ -62,9 +70,9 @@ export class World implements WorldView {
     const id = resourceId(kind);
     const assumed = this.#assumed.get(id);
     const base = namespace === undefined ? this.#committed.get(id) : this.#namespaced.get(id)?.get(namespace);
-    for (const [key, object] of base ?? []) {
+    for (const [key, held] of base ?? []) {
       const over = assumed?.get(key);
-      if (over === undefined) yield object as T;
+      if (over === undefined) yield held.object as T;
       else if (over.object !== undefined) yield over.object as T;
     }
     for (const [key, over] of assumed ?? []) {
@@ -103,12 +111,16 @@ export class World implements WorldView {
 
   /** A committed value at a revision (`undefined` = removed). Drops an assumption that it has caught up with. */
   set(kind: Ref<KubeObject>, key: string, object: KubeObject | undefined, revision: number): void {
-    const id = resourceId(kind);
-    const before = this.#current(id, key);
-    this.#commit(id, key, object);
+    this.hold(resourceId(kind), key, object && { object }, revision);
+  }
+
+  /** The same of an object that need not be read yet, of the resource with an id: it is looked at only where a sum is made of it. */
+  hold(id: string, key: string, held: Held | undefined, revision: number): void {
+    const before = id === VMS_ID ? this.#current(id, key) : undefined;
+    this.#commit(id, key, held);
     const over = this.#assumed.get(id)?.get(key);
     if (over !== undefined && over.revision <= revision) this.#assumed.get(id)?.delete(key);
-    this.#recontribute(id, key, before, this.#current(id, key));
+    this.#recontribute(id, key, before, id === VMS_ID ? this.#current(id, key) : undefined);
   }
 
   /** Counts a value that was submitted at `revision` but not yet seen committed. */
@@ -134,7 +146,7 @@ export class World implements WorldView {
       for (const [key, entry] of over) {
         if (entry.revision < revision) continue;
         over.delete(key);
-        this.#recontribute(id, key, entry.object, this.#committed.get(id)?.get(key));
+        this.#recontribute(id, key, entry.object, this.#committed.get(id)?.get(key)?.object);
       }
     }
   }
@@ -149,7 +161,7 @@ export class World implements WorldView {
       ])) {
         const object = this.#current(id, key);
         if (object === undefined) continue;
-        fresh.#commit(id, key, object);
+        fresh.#commit(id, key, { object });
         fresh.#recontribute(id, key, undefined, object);
       }
     }
@@ -158,24 +170,25 @@ export class World implements WorldView {
 
   #current(id: string, key: string): KubeObject | undefined {
     const over = this.#assumed.get(id)?.get(key);
-    return over === undefined ? this.#committed.get(id)?.get(key) : over.object;
+    return over === undefined ? this.#committed.get(id)?.get(key)?.object : over.object;
   }
 
-  #commit(id: string, key: string, object: KubeObject | undefined): void {
-    const objects = entry(this.#committed, id, () => new Map());
-    const namespace = object?.metadata.namespace ?? objects.get(key)?.metadata.namespace;
-    if (object === undefined) objects.delete(key);
-    else objects.set(key, object);
-    if (namespace === undefined) return;
-    const spaces = entry(this.#namespaced, id, () => new Map());
-    const inSpace = entry(spaces, namespace, () => new Map());
-    if (object === undefined) inSpace.delete(key);
-    else inSpace.set(key, object);
-    if (inSpace.size === 0) spaces.delete(namespace);
+  #commit(id: string, key: string, held: Held | undefined): void {
+    const { namespace } = splitKey(key);
+    const spaces = namespace === undefined ? undefined : entry(this.#namespaced, id, () => new Map());
+    if (held !== undefined) {
+      put(this.#committed, id, key, held);
+      if (spaces !== undefined && namespace !== undefined) put(spaces, namespace, key, held);
+      return;
+    }
+    this.#committed.get(id)?.delete(key);
+    if (spaces === undefined || namespace === undefined) return;
+    spaces.get(namespace)?.delete(key);
+    if (spaces.get(namespace)?.size === 0) spaces.delete(namespace);
   }
 
   #recontribute(id: string, key: string, before: KubeObject | undefined, after: KubeObject | undefined): void {
-    if (id !== 'coppice.dev/vms') {
+    if (id !== VMS_ID) {
       if (id === 'coppice.dev/policies') this.#recountHosts();
       if (id === 'coppice.dev/hosts') this.#recountHost(key);
       return;
@@ -204,7 +217,7 @@ export class World implements WorldView {
   /** A host's group, or the policy, changed: shares of flex guests are worth something else. */
   #recountHost(name: string): void {
     for (const key of [...(this.#hosts.get(name)?.keys() ?? [])]) {
-      const vm = this.#current('coppice.dev/vms', key) as VM | undefined;
+      const vm = this.#current(VMS_ID, key) as VM | undefined;
       if (vm !== undefined) put(this.#hosts, name, key, hostShareOf(vm, this));
     }
   }

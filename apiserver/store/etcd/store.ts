@@ -1,6 +1,7 @@
 import type { Clock } from '../../../resources/ambient/clock.ts';
 import type { Ids } from '../../../resources/ambient/ids.ts';
 import { type Logger, silentLogger } from '../../../resources/ambient/log.ts';
+import { slowWaits } from '../../../resources/ambient/slow-waits.ts';
 import { compactedError, futureError, untilAborted } from '../log-store.ts';
 import {
   type Batch,
@@ -134,7 +135,8 @@ export class EtcdStore implements Store {
     this.#assertOpen();
     const away = this.#reach.whenAway();
     if (away !== undefined) await away;
-    return this.#latest.answer(asker);
+    const answer = this.#latest.answer();
+    return asker === undefined ? answer : slowWaits(this.#clock).unlessGone(answer, asker);
   }
 
   async get(key: string, signal?: AbortSignal): Promise<Entry | undefined> {
