@@ -11,6 +11,7 @@ import type { StoreTrust } from './store-guard.ts';
 export interface HostFacts {
   readonly capacity: HostCapacity;
   readonly guests: readonly ObservedGuest[];
+  readonly leakedSlots: number;
 }
 
 export interface HostReport {
@@ -66,7 +67,7 @@ function orphansOf(guests: readonly ObservedGuest[], vms: readonly VM[]): readon
   return guests.filter((guest) => !named.has(guest.id)).sort((a, b) => (a.id < b.id ? -1 : 1));
 }
 
-function amounts(report: HostReport, { capacity, guests }: HostFacts): StatusFields<Host> {
+function amounts(report: HostReport, { capacity, guests, leakedSlots }: HostFacts): StatusFields<Host> {
   const { vms, driver, reserveBytes } = report;
   const orphans = orphansOf(guests, vms);
   const lostBytes = sum(orphans.filter(isOn).map((guest) => guest.memoryBytes));
@@ -84,6 +85,7 @@ function amounts(report: HostReport, { capacity, guests }: HostFacts): StatusFie
     macosSlots: {
       total: Math.max(0, total - orphans.filter(isOn).filter(isMac).length),
       used: guests.filter(isOn).filter(isMac).length - orphans.filter(isOn).filter(isMac).length,
+      leaked: leakedSlots,
     },
     orphans: orphans.map(({ id, label, power }) => ({ id, label, power })),
   };

@@ -9,6 +9,7 @@ import { apiVersionOf } from '../resources/meta/resource-id.ts';
 import type { Driver } from './drivers/driver.ts';
 import { type HostFacts, type HostReport, hostStatus } from './host-report.ts';
 import type { Outcome } from './reconcile-guest.ts';
+import type { Scrubber } from './scrub/scrubber.ts';
 import type { Standing } from './standing.ts';
 import type { StoreGuard } from './store-guard.ts';
 
@@ -21,6 +22,7 @@ export interface HostDeps {
   readonly log: Logger;
   readonly standing: Standing;
   readonly store: StoreGuard;
+  readonly scrubber: Pick<Scrubber, 'look'>;
   readonly clock: Clock;
   readonly platform: HostReport['platform'];
   readonly reserveBytes: number;
@@ -45,6 +47,8 @@ export async function reconcileHost(deps: HostDeps, signal: AbortSignal): Promis
     return {};
   }
   const trust = deps.store.trust?.trusted === true ? deps.store.trust : await deps.store.check(signal);
+  // Before the facts are looked for: with its answer goes what is so after it.
+  const clearing = deps.scrubber.look(host, signal);
   const facts = await factsOf(deps, signal);
   const status = hostStatus({
     host,
@@ -58,17 +62,40 @@ export async function reconcileHost(deps: HostDeps, signal: AbortSignal): Promis
     nowMs: deps.clock.now(),
   });
   const { images, ...others } = status;
-  const written = await writeStatus(hosts, host, deps.imagesKnown() ? { ...others, images } : others, signal);
-  if (written !== undefined) deps.wrote(written);
+  const told = {
+    ...others,
+    ...(deps.imagesKnown() ? { images } : {}),
+    ...(clearing === undefined || host.status?.scrub === undefined
+      ? {}
+      : { scrub: { ...host.status.scrub, clearing } }),
+  };
+  const written = await writeStatus(hosts, host, told, signal);
+  if (written !== undefined) {
+    deps.wrote(written);
+    await tellOfLeak(deps, host, written);
+  }
   return typeof facts === 'string' || !trust.trusted ? { requeueAfterMs: AGAIN_MS } : {};
 }
 
 /** People look at the Host, not at the log of the process that is refused. */
-async function tellOfSecond({ client, clock, log, name }: HostDeps, host: Host, message: string): Promise<void> {
+async function tellOfSecond(deps: HostDeps, host: Host, message: string): Promise<void> {
+  await tell(deps, host, 'SecondNodelet', `a copy does not act: ${message}`);
+}
+
+async function tell(deps: HostDeps, host: Host, reason: string, message: string): Promise<void> {
+  const { client, clock, log, name } = deps;
   const component = `system:host:${name}`;
   await using events = new EventRecorder({ client, component, instance: name, clock, log });
-  events.record(host, { type: 'Warning', reason: 'SecondNodelet', message: `a copy does not act: ${message}` });
+  events.record(host, { type: 'Warning', reason, message });
   await events.settled();
+}
+
+/** A slot does not come back by itself: somebody has to restart the machine. */
+async function tellOfLeak(deps: HostDeps, before: Host, after: Host): Promise<void> {
+  const [was = 0, is = 0] = [before, after].map((host) => host.status?.macosSlots?.leaked);
+  if (is <= was) return;
+  const slots = is === 1 ? '1 macOS slot is' : `${is} macOS slots are`;
+  await tell(deps, after, 'SlotLeaked', `${slots} taken though no guest has it; a restart of the machine frees it`);
 }
 
 /** A Host that is there already is adopted as it is: its spec is the operator's. */
@@ -97,7 +124,9 @@ async function register({ client, name, group }: HostDeps, signal: AbortSignal):
 
 async function factsOf({ driver, capacity }: HostDeps, signal: AbortSignal): Promise<HostFacts | string> {
   try {
-    return { capacity: await capacity(signal), guests: await driver.list(signal) };
+    // In this order no slot counts twice, as its guest's and as leaked.
+    const leakedSlots = await driver.leakedSlots(signal);
+    return { capacity: await capacity(signal), guests: await driver.list(signal), leakedSlots };
   } catch (error) {
     signal.throwIfAborted();
     return `the driver failed: ${error instanceof Error ? error.message : String(error)}`;

@@ -34,7 +34,10 @@ export default class Nodelet extends CoppiceCommand {
       description: 'what runs the guests; auto takes qemu where it is installed, else sim; kept in the home',
       options: ['auto', 'qemu', 'sim'],
     }),
-    faults: Flags.string({ description: 'what simulated hosts do wrong, with --driver sim', helpValue: 'FAULTS' }),
+    faults: Flags.string({
+      description: 'file that says what simulated hosts do wrong, with --driver sim',
+      helpValue: 'FILE',
+    }),
   };
 
   async run(): Promise<void> {
@@ -44,7 +47,11 @@ export default class Nodelet extends CoppiceCommand {
       import('../serve/nodelet/options.ts'),
       import('../serve/nodelet/run-nodelet-process.ts'),
     ]);
-    const { server, token, driver, faults } = flags;
+    const { server, token, driver } = flags;
+    const faults =
+      flags.faults === undefined
+        ? undefined
+        : (await import('../serve/read-faults-file.ts')).readFaultsFile(flags.faults, this.io.cwd);
     const given = { home: coppiceHome(this.io, flags.home), server, token, driver, faults };
     await runNodeletProcess(
       nodeletOptions({ ...given, 'token-file': flags['token-file'] }, this.io.cwd),

@@ -22,13 +22,20 @@ export default class Up extends CoppiceCommand {
       default: false,
       description: 'do not apply manifests/quickstart to a new installation',
     }),
-    faults: Flags.string({ description: 'what simulated hosts do wrong, with --driver sim', helpValue: 'FAULTS' }),
+    faults: Flags.string({
+      description: 'file that says what simulated hosts do wrong, with --driver sim',
+      helpValue: 'FILE',
+    }),
     ...storeFlags,
   };
 
   async run(): Promise<void> {
     const { flags, raw } = await this.parse(Up);
     refuseWords(raw, 'up');
+    const faults =
+      flags.faults === undefined
+        ? undefined
+        : (await import('../serve/read-faults-file.ts')).readFaultsFile(flags.faults, this.io.cwd);
     const options = upOptions(
       {
         ...flags,
@@ -38,7 +45,7 @@ export default class Up extends CoppiceCommand {
         driver: flags.driver,
         hosts: flags.hosts,
         noQuickstart: flags['no-quickstart'],
-        faults: flags.faults,
+        faults,
       },
       this.io.env,
       this.io.cwd,

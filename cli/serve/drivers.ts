@@ -1,24 +1,24 @@
 import { arch, availableParallelism, platform, userInfo } from 'node:os';
-import { join } from 'node:path';
-import { type Driver, DriverError, type HostCapacity } from '../../nodelet/drivers/driver.ts';
-import { type HostProcesses, procProcesses, psProcesses } from '../../nodelet/drivers/qemu/host-processes.ts';
+import { type Driver, DriverError } from '../../nodelet/drivers/driver.ts';
 import { findQemu } from '../../nodelet/drivers/qemu/installation.ts';
+import { machineProcesses } from '../../nodelet/drivers/qemu/machine-processes.ts';
 import { QemuDriver } from '../../nodelet/drivers/qemu/qemu-driver.ts';
 import { Semaphore } from '../../nodelet/drivers/semaphore.ts';
 import { SerialDriver } from '../../nodelet/drivers/serial-driver.ts';
-import { faultsOf, type SimFault } from '../../nodelet/drivers/sim/faults.ts';
-import { SimDriver } from '../../nodelet/drivers/sim/sim-driver.ts';
-import { SimGuestsFile } from '../../nodelet/drivers/sim/sim-guests-file.ts';
+import type { FaultsFile } from '../../nodelet/drivers/sim/faults/faults-file.ts';
+import { type Outside, plainOutside } from '../../nodelet/outside.ts';
 import type { Clock } from '../../resources/ambient/clock.ts';
 import type { Ids } from '../../resources/ambient/ids.ts';
 import type { Logger } from '../../resources/ambient/log.ts';
 import { Failure } from '../failure.ts';
 import type { Home } from './home.ts';
+import { openSimFleet } from './sim-fleet.ts';
 
-interface DriverDeps {
+export interface DriverDeps {
   readonly home: Home;
   readonly clock: Clock;
   readonly ids: Ids;
+  readonly random: () => number;
   readonly log: Logger;
 }
 
@@ -28,16 +28,24 @@ export interface FleetWish {
   readonly simulated: readonly string[];
   readonly real: string;
   /** What simulated hosts do wrong. */
-  readonly faults: readonly SimFault[];
+  readonly faults: FaultsFile | undefined;
 }
 
 /** One host to run: its name, its driver, and the group it is made in. */
 export interface HostPlan {
   readonly name: string;
-  readonly driver: Driver;
+  /** Runs its nodelet until the signal aborts: `start` is told what it meets. Again and again where it is told to crash. */
+  readonly run: (start: StartNodelet, signal: AbortSignal) => Promise<void>;
   readonly group: string | undefined;
   /** Set for real hosts: simulated ones are Macs. */
   readonly real: boolean;
+}
+
+type StartNodelet = (outside: Outside, signal: AbortSignal) => Promise<void>;
+
+/** Runs a nodelet in the world as it is. */
+export function runPlainly(driver: Driver): HostPlan['run'] {
+  return (start, signal) => start(plainOutside(driver), signal);
 }
 
 /** The hosts of this process. Disposing it lets go of drivers; guests run on. */
@@ -50,22 +58,10 @@ export interface Fleet extends AsyncDisposable {
 
 /** The group that `up` on one machine puts its real host in. */
 export const LOCAL_GROUP = 'local';
-const GiB = 1024 ** 3;
-/** Simulated Macs come in three sizes, in turn (ruling 25). */
-const SIM_SIZES: readonly HostCapacity[] = [
-  { vcpus: 8, memoryBytes: 16 * GiB, diskBytes: 512 * GiB },
-  { vcpus: 12, memoryBytes: 32 * GiB, diskBytes: 1024 * GiB },
-  { vcpus: 16, memoryBytes: 64 * GiB, diskBytes: 2048 * GiB },
-];
-
-/** How this machine tells of its processes. */
-export function hostProcesses(clock: Clock): HostProcesses {
-  return platform() === 'linux' ? procProcesses('/proc') : psProcesses(clock);
-}
 
 /** Opens the drivers that the options ask for; `auto` is QEMU where it runs, else the simulated one. */
 export async function openFleet(wish: FleetWish, deps: DriverDeps, signal: AbortSignal): Promise<Fleet> {
-  if (wish.driver === 'sim') return openSim(wish, deps, 'guests are simulated, as asked (--driver sim)');
+  if (wish.driver === 'sim') return openSimFleet(wish, deps, 'guests are simulated, as asked (--driver sim)');
   const architecture = arch() === 'arm64' ? 'aarch64' : 'x86_64';
   try {
     await findQemu(architecture, { clock: deps.clock }, signal);
@@ -73,7 +69,7 @@ export async function openFleet(wish: FleetWish, deps: DriverDeps, signal: Abort
     signal.throwIfAborted();
     const fix = installHint(architecture);
     if (wish.driver === 'qemu') throw new Failure('QEMU is not installed', { hint: fix, cause: error });
-    return openSim(
+    return openSimFleet(
       wish,
       deps,
       `QEMU is not installed, so guests are only simulated: nothing real runs. To change that: ${fix}`,
@@ -108,7 +104,7 @@ async function openQemu(
       clock,
       ids,
       log: log.child({ host: name }),
-      processes: hostProcesses(clock),
+      processes: machineProcesses(clock),
       sockets: { root: '/tmp', userId: userInfo().uid },
       architecture,
       accelerator: 'auto',
@@ -120,45 +116,8 @@ async function openQemu(
   const { version, accelerator, acceleratorNote } = driver.capabilities;
   return {
     kind: 'qemu',
-    hosts: [{ name, driver, group: LOCAL_GROUP, real: true }],
+    hosts: [{ name, run: runPlainly(driver), group: LOCAL_GROUP, real: true }],
     note: `guests run in ${version} (${accelerator}${acceleratorNote === undefined ? '' : `: ${acceleratorNote}`})`,
     [Symbol.asyncDispose]: () => driver[Symbol.asyncDispose](),
   };
-}
-
-async function openSim(
-  { simulated: names, faults }: FleetWish,
-  { home, clock }: DriverDeps,
-  note: string,
-): Promise<Fleet> {
-  const unknown = faults.find(({ host }) => host !== undefined && !names.includes(host));
-  if (unknown !== undefined)
-    throw new Failure(`--faults: there is no host "${unknown.host}"`, {
-      hint: `there are ${names[0]} to ${names.at(-1)}`,
-    });
-  const path = join(home.path, 'hosts', 'sim-guests.json');
-  const file = await SimGuestsFile.open(path, clock).catch((error: unknown) => {
-    throw new Failure(error instanceof Error ? error.message : String(error), { cause: error });
-  });
-  const coldStarts = new Semaphore(Number.MAX_SAFE_INTEGER);
-  const hosts = names.map((name, i): HostPlan => {
-    const capacity = SIM_SIZES[sizeOf(name, i) % SIM_SIZES.length] as HostCapacity;
-    const inner = new SimDriver({ host: file.host(name), capacity, clock, faults: faultsOf(faults, name) });
-    return { name, driver: new SerialDriver(inner, { clock, coldStarts }), group: undefined, real: false };
-  });
-  return {
-    kind: 'sim',
-    hosts,
-    note,
-    async [Symbol.asyncDispose]() {
-      for (const { driver } of hosts) await driver[Symbol.asyncDispose]();
-      await file[Symbol.asyncDispose]();
-    },
-  };
-}
-
-/** Which size a simulated host has: by the number in its name, as others may come and go. */
-function sizeOf(name: string, place: number): number {
-  const number = /([0-9]+)$/.exec(name)?.[1];
-  return number === undefined ? place : Math.max(0, Number(number) - 1);
 }

@@ -9,6 +9,7 @@ import type { ApiServer } from '../../apiserver/server.ts';
 import type { Store } from '../../apiserver/store/store.ts';
 import type { CacheView } from '../../controllers/runtime/cache.ts';
 import { Informers } from '../../controllers/runtime/informers.ts';
+import type { Outside } from '../../nodelet/outside.ts';
 import { type RunningNodelet, runNodelet } from '../../nodelet/run-nodelet.ts';
 import type { SocketTls } from '../../nodelet/streams/server-socket.ts';
 import type { Clock } from '../../resources/ambient/clock.ts';
@@ -88,29 +89,34 @@ function labelsOf(name: string, real: boolean): Record<string, string> {
 }
 
 function startOne(
-  { name, driver }: HostPlan,
+  { name, run }: HostPlan,
   deps: NodeletDeps,
   images: CacheView<Image>,
   signal: AbortSignal,
-): RunningNodelet {
+): Pick<RunningNodelet, 'done'> {
   const { home, server, store, url, clock, random, log } = deps;
-  // By name alone: the Host may be deleted and made again while we run.
-  const client = new ApiClient(server.transportFor(hostIdentity(name)));
-  return runNodelet(
-    {
-      name,
-      driver,
-      images,
-      client,
-      control: { servers: new ServerChoice([url], random), tls: hostTls(name, client, deps) },
-      clock,
-      random,
-      log,
-      root: home.host(name),
-      storeIdentity: async () => ({ uid: store.uid, revision: store.revision() }),
-    },
-    signal,
-  );
+  const storeIdentity = async () => ({ uid: store.uid, revision: store.revision() });
+  const start = (outside: Outside, ends: AbortSignal) => {
+    // By name alone: the Host may be deleted and made again while we run.
+    const client = new ApiClient(outside.transport(server.transportFor(hostIdentity(name))));
+    const tls = hostTls(name, client, deps);
+    return runNodelet(
+      {
+        name,
+        driver: outside.driver,
+        images,
+        client,
+        control: { servers: new ServerChoice([url], random), tls, open: outside.open },
+        clock: outside.clock(clock),
+        random,
+        log,
+        root: home.host(name),
+        storeIdentity: (asked) => outside.ask(storeIdentity, asked),
+      },
+      ends,
+    ).done;
+  };
+  return { done: run(start, signal) };
 }
 
 /** The certificate of a host's sockets, bound to the uid its Host has now; made anew when that is another one, when it grows old, and when another authority issues. */

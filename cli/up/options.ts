@@ -1,7 +1,7 @@
-import type { SimFault } from '../../nodelet/drivers/sim/faults.ts';
+import type { FaultsFile } from '../../nodelet/drivers/sim/faults/faults-file.ts';
 import { Failure } from '../failure.ts';
 import type { Io } from '../io.ts';
-import { faultsOption } from '../serve/faults-option.ts';
+import { checkFaultyHosts } from '../serve/faulty-hosts.ts';
 import { folderIn, portFrom } from '../serve/server-options.ts';
 import { type StoreFlags, type StoreOptions, storeOptions } from '../serve/store-options.ts';
 
@@ -19,7 +19,14 @@ export interface UpOptions {
   readonly hosts: number | undefined;
   readonly quickstart: boolean;
   /** What simulated hosts do wrong. */
-  readonly faults: readonly SimFault[];
+  readonly faults: FaultsFile | undefined;
+}
+
+const DEFAULT_SIM_HOSTS = 3;
+
+/** What simulated hosts are called. */
+export function simulatedHosts({ hosts = DEFAULT_SIM_HOSTS }: Pick<UpOptions, 'hosts'>): readonly string[] {
+  return Array.from({ length: hosts }, (_, i) => `mac-${i + 1}`);
 }
 
 /** Resolves when the control plane has stopped. Throws a `Failure` when it cannot start; guests are left running either way. */
@@ -34,7 +41,8 @@ export function upOptions(
     readonly driver: string;
     readonly hosts: number | undefined;
     readonly noQuickstart: boolean;
-    readonly faults: string | undefined;
+    /** Read already. */
+    readonly faults: FaultsFile | undefined;
   },
   env: Readonly<Record<string, string | undefined>>,
   cwd: string,
@@ -45,6 +53,7 @@ export function upOptions(
     throw new Failure('--hosts is for simulated hosts', { hint: `add --driver sim` });
   if (driver !== 'sim' && flags.faults !== undefined)
     throw new Failure('--faults is for simulated hosts', { hint: `add --driver sim` });
+  checkFaultyHosts(flags.faults, simulatedHosts(flags));
   return {
     home: folderIn('home', flags.home, cwd),
     store: storeOptions(flags, env, cwd),
@@ -53,6 +62,6 @@ export function upOptions(
     driver,
     hosts: flags.hosts,
     quickstart: !flags.noQuickstart,
-    faults: faultsOption(flags.faults),
+    faults: flags.faults,
   };
 }

@@ -22,7 +22,7 @@ import { unlessInterrupted } from '../serve/unless-interrupted.ts';
 import { untilAborted } from '../serve/until-aborted.ts';
 import { whileStoreLives } from '../serve/while-store-lives.ts';
 import { tellLeftBehind } from './left-behind.ts';
-import type { RunUp, UpOptions } from './options.ts';
+import { type RunUp, simulatedHosts, type UpOptions } from './options.ts';
 import { applyQuickstart, awaitQuickstart, QUICKSTART_VM, type QuickstartDeps } from './quickstart.ts';
 
 const clock = systemClock;
@@ -30,7 +30,6 @@ const ids = systemIds;
 const random = Math.random;
 /** One machine is shared generously: a flex VM is guaranteed this part of each vCPU. */
 const LOCAL_SHARE = '1/32';
-const DEFAULT_SIM_HOSTS = 3;
 
 export const runUp: RunUp = async (options, io, signal) => {
   await unlessInterrupted(serve(options, io, signal), signal);
@@ -71,7 +70,11 @@ async function runHosts(served: Served, held: AsyncDisposableStack, signal: Abor
   if (shared) await forgetLoneLeader(server);
   held.use(new Controllers({ transportFor, clock, ids, random, log, where, shared }));
   const fleet = held.use(
-    await steps.step('hosts', () => openFleet(fleetWish(options), { home, clock, ids, log }, signal), hostsLine),
+    await steps.step(
+      'hosts',
+      () => openFleet(fleetWish(options), { home, clock, ids, random, log }, signal),
+      hostsLine,
+    ),
   );
   steps.say(`  ${fleet.note}`);
   if (fleet.kind === 'qemu') await shareLocally(client, steps, signal);
@@ -87,9 +90,9 @@ async function runHosts(served: Served, held: AsyncDisposableStack, signal: Abor
 }
 
 /** Simulated hosts are `mac-1` and so on, the real one is called as its machine. */
-function fleetWish({ driver, hosts = DEFAULT_SIM_HOSTS, faults }: UpOptions): FleetWish {
-  const simulated = Array.from({ length: hosts }, (_, i) => `mac-${i + 1}`);
-  return { driver, simulated, real: machineName(), faults };
+function fleetWish(options: UpOptions): FleetWish {
+  const { driver, faults } = options;
+  return { driver, simulated: simulatedHosts(options), real: machineName(), faults };
 }
 
 /** Whether there is a quickstart VM to try things on. */

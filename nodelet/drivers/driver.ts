@@ -18,6 +18,11 @@ export interface Driver extends AsyncDisposable {
   capacity(signal: AbortSignal): Promise<HostCapacity>;
   list(signal: AbortSignal): Promise<readonly ObservedGuest[]>;
   /**
+   * macOS slots that the hypervisor counts as taken though no guest that `list` shows as on has them; 0 where it knows of none. A restart of the
+   * machine gives them back. Who asks for it and then for `list` counts no slot twice. A change of it is a change of some guest to `changes`.
+   */
+  leakedSlots(signal: AbortSignal): Promise<number>;
+  /**
    * Emits a guest id whenever something about that guest may have changed (a hint: lost hints are found by `list`). Ends with the signal.
    * A bounded set of ids: a slow reader gets each id once.
    */
@@ -38,6 +43,12 @@ export interface Driver extends AsyncDisposable {
   resume(id: string, signal: AbortSignal): Promise<void>;
   /** Ends the guest and deletes everything of it. Resolves when nothing is left; an absent guest is success. */
   remove(id: string, signal: AbortSignal): Promise<void>;
+  /**
+   * Deletes what is left below the driver's root of guests that `list` does not show: folders of a creation or a removal that was cut off, and folders that hold
+   * no readable guest, with the disks and firmware in them. Resolves with how many there were, when none is left. Throws `Failed` while there are guests. Nothing may be
+   * created meanwhile.
+   */
+  clear(signal: AbortSignal): Promise<number>;
   /** Runs a command through the guest agent. Throws `NotRunning` (any power but Running), `AgentUnavailable` (it does not answer, yet or any more), `NoSuchGuest`. */
   exec(id: string, request: ExecRequest, signal: AbortSignal): Promise<GuestProcess>;
   /** The console log. `tailLines` undefined = all that is kept. With `follow` it goes on until the signal aborts or the guest is removed. */

@@ -59,7 +59,8 @@ export async function keepControlConnection(options: ControlConnectionOptions, s
   const path = hostPath(host, 'control', instance && { instance: instance.id, where: instance.where });
   while (!signal.aborted) {
     const server = { url: turns.next(), ...(control.tls === undefined ? {} : { tls: control.tls }) };
-    const lost = await openSocket(server, path, CONTROL_PROTOCOL, signal).then(
+    const open = control.open ?? openSocket;
+    const lost = await open(server, path, CONTROL_PROTOCOL, signal).then(
       (socket) => oneConnection(socket, server, options, signal),
       (error: unknown): Lost => ({ wasOpen: false, second: false, why: String(error) }),
     );

@@ -5,7 +5,7 @@ import { DIALBACK_PROTOCOL, type StreamRequest, TICKET_LIFETIME_MS } from '../..
 import { type Driver, DriverError } from '../drivers/driver.ts';
 import { serveExec } from './serve-exec.ts';
 import { serveLogs } from './serve-logs.ts';
-import { hostPath, openSocket, type ServerAddress } from './server-socket.ts';
+import { hostPath, type OpenSocket, openSocket, type ServerAddress } from './server-socket.ts';
 import { StreamSocket } from './stream-socket.ts';
 
 interface DialbackOptions {
@@ -13,6 +13,8 @@ interface DialbackOptions {
   readonly driver: Driver;
   readonly clock: Clock;
   readonly log: Logger;
+  /** How sockets are opened, where it is not by `openSocket`. */
+  readonly open?: OpenSocket | undefined;
 }
 
 /** Streams one host serves at once; a client beyond it is told so. */
@@ -53,9 +55,9 @@ export class Dialback {
     full: boolean,
     signal: AbortSignal,
   ): Promise<void> {
-    const { host, driver, clock } = this.#options;
+    const { host, driver, clock, open = openSocket } = this.#options;
     const path = `${hostPath(host, 'dialback')}?ticket=${encodeURIComponent(ticket)}`;
-    const raw = await openSocket(server, path, DIALBACK_PROTOCOL, signal);
+    const raw = await open(server, path, DIALBACK_PROTOCOL, signal);
     const socket = new StreamSocket(raw);
     const leave = () => socket.terminate();
     signal.addEventListener('abort', leave, { once: true });

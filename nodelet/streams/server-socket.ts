@@ -5,7 +5,17 @@ import type { ServerChoice } from '../../apiserver/client/server-choice.ts';
 export interface ControlServers {
   readonly servers: ServerChoice;
   readonly tls?: ServerAddress['tls'];
+  /** How sockets to them are opened, where it is not by `openSocket`. */
+  readonly open?: OpenSocket;
 }
+
+/** As `openSocket`. */
+export type OpenSocket = (
+  server: ServerAddress,
+  path: string,
+  protocol: string,
+  signal: AbortSignal,
+) => Promise<WebSocket>;
 
 /** The server as a nodelet reaches it. */
 export interface ServerAddress {

@@ -5,6 +5,7 @@ import { jsonEqual } from '../meta/object.ts';
 import { parseBytes, roughBytes } from '../meta/quantity.ts';
 import { matchesLabels } from '../meta/selector.ts';
 import { type Change, fence, type Guard, NO_FENCES } from './guard.ts';
+import { waitsForScrub } from './host-scrub.ts';
 import { HOSTS, POLICIES, TENANTS } from './refs.ts';
 import { flexShare, guestIsGone, guestIsOff, hostShareOf, microVCPUs } from './shares.ts';
 import type { HostUse, WorldView } from './world.ts';
@@ -13,12 +14,14 @@ import type { HostUse, WorldView } from './world.ts';
 export const HOST_FILTERS = [
   'NotReady',
   'Cordoned',
+  'ScrubPending',
   'SelectorMismatch',
   'GroupMismatch',
   'GuestOSUnsupported',
   'ImageMissing',
   'LeasedToOthers',
   'LeaseRequired',
+  'LeaseEnding',
   'MacSlotLimit',
   'InsufficientMemory',
   'InsufficientVCPUs',
@@ -46,6 +49,7 @@ export function hostRefusal(wish: Wish, host: Host, world: WorldView): HostRefus
   const name = host.metadata.name;
   if (!isTrue(host, 'Ready')) return refuse('NotReady', `host ${name} is not ready`);
   if (host.spec.cordoned === true) return refuse('Cordoned', `host ${name} is cordoned`);
+  if (waitsForScrub(host)) return refuse('ScrubPending', `host ${name} waits for a scrub`);
   return (
     wishRefusal(wish, host, world, refuse) ??
     leaseRefusal(wish, host, world, refuse) ??
@@ -86,15 +90,17 @@ function leaseRefusal({ vm, resolved }: Wish, host: Host, world: WorldView, refu
       `macOS guests need a Lease of the Mac they run on; ${vm.metadata.namespace} does not lease ${name}`,
     );
   }
+  if (host.status?.lease?.ending === true) return refuse('LeaseEnding', `the lease of host ${name} is over`);
   return undefined;
 }
 
 function roomRefusal({ vm, resolved }: Wish, host: Host, world: WorldView, refuse: Refuse): HostRefusal | undefined {
   const use = useWithout(vm, host, world);
   const name = host.metadata.name;
-  const slots = host.status?.macosSlots?.total ?? 0;
-  if (resolved.guestOS === 'macos' && use.macosGuests >= slots) {
-    return refuse('MacSlotLimit', `host ${name} has ${slots} macOS slots, all in use`);
+  if (resolved.guestOS === 'macos' && use.macosGuests >= usableSlots(host)) {
+    const { total: slots = 0, leaked = 0 } = host.status?.macosSlots ?? {};
+    const lost = leaked === 0 ? '' : `, ${leaked} of them leaked`;
+    return refuse('MacSlotLimit', `host ${name} has ${slots} macOS slots, all in use${lost}`);
   }
   const room = host.status?.allocatable;
   const memory = (parseBytes(room?.memory ?? '0') ?? 0) - use.memoryBytes;
@@ -114,6 +120,12 @@ function roomRefusal({ vm, resolved }: Wish, host: Host, world: WorldView, refus
     return refuse('InsufficientVCPUs', `needs ${asked} vCPUs; host ${name} has ${offered}`);
   }
   return undefined;
+}
+
+/** How many macOS guests can run on a host. */
+export function usableSlots(host: Host): number {
+  const { total = 0, leaked = 0 } = host.status?.macosSlots ?? {};
+  return Math.max(0, total - leaked);
 }
 
 function useWithout(vm: VM, host: Host, world: WorldView): HostUse {
@@ -181,7 +193,8 @@ export const hostFacts: Guard<Host> = {
         labels: host.metadata.labels,
         allocatable: host.status?.allocatable,
         lease: host.status?.lease,
-        slots: host.status?.macosSlots?.total,
+        scrub: waitsForScrub(host),
+        slots: usableSlots(host),
         ready: isTrue(host, 'Ready'),
       };
     const name = (after ?? before)?.metadata.name ?? '';

@@ -40,12 +40,12 @@ describe('nodelet: a deletion', () => {
     await world.aVM('a');
     await world.aVM('b');
     await world.start();
-    await world.driver.inject([{ kind: 'slow', operation: 'stop', ms: 20_000 }]);
+    await world.driver.inject([{ fault: 'SlowOperation', operation: 'Stop', takes: '20s' }]);
     await world.untilReady('a');
     world.set('a', { power: 'Stopped' });
     await world.untilPhase('a', 'Stopping');
     world.api.delete('vms', 'demo/a');
-    await world.driver.inject([{ kind: 'slow', operation: 'start', ms: 50_000 }]);
+    await world.driver.inject([{ fault: 'SlowOperation', takes: '50s' }]);
     await world.aVM('c');
     await world.until('c is starting', () => world.vm('c')?.status?.guest?.power === 'Starting');
     world.api.delete('vms', 'demo/c');
@@ -73,7 +73,7 @@ describe('nodelet: a deletion', () => {
 
   it('of a VM whose guest could not be made lets it go', async () => {
     await world.running('b');
-    await world.driver.inject([{ kind: 'fail-next', operation: 'create', times: 99 }]);
+    await world.driver.inject([{ fault: 'FailedOperation', operation: 'Create', times: 99 }]);
     await world.aVM('a');
     await world.until('it was tried', () => world.driver.calls.includes('create uid-a'));
     world.api.delete('vms', 'demo/a');

@@ -46,7 +46,7 @@ describe('nodelet: a guest that fails', () => {
   it('to start is tried again, and then called Failed with the words of the driver', async () => {
     await world.aVM('a');
     await world.start();
-    await world.driver.inject([{ kind: 'fail-next', operation: 'start', times: 99 }]);
+    await world.driver.inject([{ fault: 'FailedOperation', times: 99 }]);
     const vm = await world.untilPhase('a', 'Failed', 'StartFailed');
     assert.match(findCondition(vm, 'Ready')?.message ?? '', /told to fail this start; tried 5 times/);
     const tries = world.driver.calls.length;
@@ -58,13 +58,13 @@ describe('nodelet: a guest that fails', () => {
   it('to start a few times is Ready in the end', async () => {
     await world.aVM('a');
     await world.start();
-    await world.driver.inject([{ kind: 'fail-next', operation: 'start', times: 3 }]);
+    await world.driver.inject([{ fault: 'FailedOperation', times: 3 }]);
     await world.untilReady('a');
   });
 
   it('by vanishing is not made again under the same name', async () => {
     await world.running('a');
-    await world.driver.inject([{ kind: 'lose', guest: 'uid-a', afterMs: 0 }]);
+    await world.driver.inject([{ fault: 'LostGuest', vms: ['demo/a'] }]);
     const vm = await world.untilPhase('a', 'Failed', 'GuestLost');
     assert.equal(vm.status?.guest?.power, 'Gone');
     await world.quiet();

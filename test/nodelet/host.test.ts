@@ -22,7 +22,7 @@ describe('nodelet: its Host', () => {
     assert.equal(host?.status?.allocatable?.memory, '14Gi');
     assert.equal(host?.status?.free?.memory, '14Gi');
     assert.equal(host?.status?.os, 'darwin');
-    assert.deepEqual(host?.status?.macosSlots, { total: 2, used: 0 });
+    assert.deepEqual(host?.status?.macosSlots, { total: 2, used: 0, leaked: 0 });
     assert.equal(host && findCondition(host, 'DriverReady')?.status, 'True');
     assert.equal(host?.status?.images?.[0]?.digest, (await world.driver.facts('tiny')).digest);
     await access(join(world.root, 'store.json'));
@@ -83,7 +83,7 @@ describe('nodelet: its Host', () => {
 
   it('says when the driver fails, and keeps what was known', async () => {
     await world.running('a');
-    await world.driver.inject([{ kind: 'fail-next', operation: 'list', times: 40 }]);
+    await world.driver.inject([{ fault: 'FailedOperation', operation: 'List', times: 40 }]);
     const condition = () => {
       const host = world.host();
       return host && findCondition(host, 'DriverReady');
@@ -92,7 +92,7 @@ describe('nodelet: its Host', () => {
     assert.match(condition()?.message ?? '', /told to fail this list/);
     assert.equal(world.host()?.status?.capacity?.memory, '16Gi');
     assert.ok(world.isReady('a'));
-    await world.driver.inject([{ kind: 'fail-next', operation: 'list', times: 0 }]);
+    world.driver.heal();
     await world.until('it is well again', () => condition()?.status === 'True');
   });
 });

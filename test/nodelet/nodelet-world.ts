@@ -244,7 +244,7 @@ export class NodeletWorld implements AsyncDisposable {
   }
 
   async crash(name: string): Promise<void> {
-    await this.driver.inject([{ kind: 'crash', guest: `uid-${name}`, afterMs: 0 }]);
+    await this.driver.inject([{ fault: 'CrashedGuest', vms: [`demo/${name}`] }]);
   }
 
   #openDriver(): WatchedDriver {

@@ -1,9 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import type { SimFault } from '../../../nodelet/drivers/sim/faults.ts';
+import type { FaultsFile } from '../../../nodelet/drivers/sim/faults/faults-file.ts';
 import { type EnrollmentToken, parseEnrollmentToken } from '../../../nodelet/identity/enrollment-token.ts';
 import { Failure } from '../../failure.ts';
-import { faultsOption } from '../faults-option.ts';
 import type { KeptNodelet, NodeletDriver } from './kept-nodelet.ts';
 
 /** What `coppice nodelet` was asked for. */
@@ -15,7 +14,7 @@ export interface NodeletProcessOptions {
   readonly tokens: readonly EnrollmentToken[];
   /** Undefined for the one the home has. */
   readonly driver: NodeletDriver | undefined;
-  readonly faults: readonly SimFault[];
+  readonly faults: FaultsFile | undefined;
 }
 
 export interface NodeletFlags {
@@ -24,7 +23,8 @@ export interface NodeletFlags {
   readonly token: readonly string[] | undefined;
   readonly 'token-file': string | undefined;
   readonly driver: string | undefined;
-  readonly faults: string | undefined;
+  /** Read already. */
+  readonly faults: FaultsFile | undefined;
 }
 
 /** Checks flags. Throws a `Failure` that names the flag; a token is not repeated in it. */
@@ -37,7 +37,7 @@ export function nodeletOptions(flags: NodeletFlags, cwd: string): NodeletProcess
     servers: (flags.server ?? []).flatMap((text) => text.split(',')).map((text) => originIn(text.trim())),
     tokens: tokensIn(flags, cwd),
     driver,
-    faults: faultsOption(flags.faults),
+    faults: flags.faults,
   };
 }
 
@@ -50,7 +50,7 @@ export function settled(
   if (all.length === 0)
     throw new Failure(`${home} knows no server`, { hint: 'name one with --server https://HOST:PORT' });
   const which = driver ?? kept?.driver ?? 'auto';
-  if (faults.length > 0 && which !== 'sim')
+  if (faults !== undefined && which !== 'sim')
     throw new Failure('--faults is for simulated hosts', { hint: 'add --driver sim' });
   return { servers: all, driver: which };
 }

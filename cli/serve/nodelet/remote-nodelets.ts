@@ -3,6 +3,7 @@ import { openFailover } from '../../../apiserver/client/failover-transport.ts';
 import type { Connection } from '../../../apiserver/client/https-transport.ts';
 import { ServerChoice } from '../../../apiserver/client/server-choice.ts';
 import { HostIdentity } from '../../../nodelet/identity/host-identity.ts';
+import type { Outside } from '../../../nodelet/outside.ts';
 import { runNodelet } from '../../../nodelet/run-nodelet.ts';
 import type { NodeletInstance } from '../../../nodelet/streams/control-connection.ts';
 import { together } from '../../../nodelet/together.ts';
@@ -39,7 +40,7 @@ export function startRemoteNodelets(
 }
 
 async function runOne(
-  { name, driver }: HostPlan,
+  { name, run }: HostPlan,
   { file, credentials }: KnownHost,
   { home, instance, servers: addresses, clock, random, log }: RemoteDeps,
   signal: AbortSignal,
@@ -49,23 +50,23 @@ async function runOne(
   const identity = new HostIdentity({ name, file, credentials, clock, random, log: log.child({ host: name }) });
   await using transport = openFailover({ servers, clock, random }, (server) => connectionTo(server, identity));
   const client = new ApiClient(transport.send);
-  const nodelet = (ends: AbortSignal) =>
+  const start = (outside: Outside, ends: AbortSignal) =>
     runNodelet(
       {
         name,
-        driver,
-        client,
+        driver: outside.driver,
+        client: new ApiClient(outside.transport(transport.send)),
         instance,
-        control: { servers, tls: async () => tlsOf(identity) },
-        clock,
+        control: { servers, tls: async () => tlsOf(identity), open: outside.open },
+        clock: outside.clock(clock),
         random,
         log,
         root: home.host(name),
-        storeIdentity: (asked) => identity.controlPlane(client, asked),
+        storeIdentity: (asked) => outside.ask((s) => identity.controlPlane(client, s), asked),
       },
       ends,
     ).done;
-  await together([nodelet, (ends) => identity.keep(client, ends)], signal);
+  await together([(ends) => run(start, ends), (ends) => identity.keep(client, ends)], signal);
 }
 
 /** Credentials are read for every request, so that a renewed certificate is used at once. */

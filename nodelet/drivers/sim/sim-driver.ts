@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Clock } from '../../../resources/ambient/clock.ts';
+import { silentLogger } from '../../../resources/ambient/log.ts';
 import { ChangeFeed } from '../change-feed.ts';
 import {
   type Driver,
@@ -14,26 +15,34 @@ import {
   type LogOptions,
   type ObservedGuest,
 } from '../driver.ts';
-import { FaultState } from './fault-state.ts';
-import type { SimFault, SimOperation } from './faults.ts';
+import { DueEnds } from './faults/due-ends.ts';
+import type { Fault, Operation, Step } from './faults/fault.ts';
+import type { GuestEnd, GuestOn } from './faults/guest-ends.ts';
+import { HostFaults } from './faults/host-faults.ts';
+import { steppedClock } from './faults/stepped-clock.ts';
 import type { SimGuest, SimHost } from './sim-guests-file.ts';
 import { simLog } from './sim-log.ts';
 import { simProcess } from './sim-process.ts';
-import { steppedClock } from './stepped-clock.ts';
+import { needDisk, needRoom } from './sim-room.ts';
 
 export interface SimDriverOptions {
   /** Where this host's guests are kept; they outlive the driver. */
   readonly host: SimHost;
   readonly capacity: HostCapacity;
   readonly clock: Clock;
-  readonly faults?: readonly SimFault[];
+  /** What goes wrong; the caller's to dispose of. */
+  readonly faults?: HostFaults;
+  /** Called at each step of an operation on a VM, `namespace/name`; throws when the process is to get no further. */
+  readonly reach?: (step: Step, vm: string) => void;
   /** How long a start takes, in milliseconds; 300 and 1000 when absent. */
   readonly startMs?: { readonly linux: number; readonly macos: number };
 }
 
-/** macOS guests that may run on one machine at once. */
-const MACOS_SLOTS = 2;
 const MAX_LOG_LINES = 20;
+const FULL = {
+  reason: 'DiskFull',
+  message: 'the disk of the simulated host is full: what the guest writes is lost',
+} as const;
 
 /**
  * A host whose guests are only pretended. It can be told to misbehave; a guest costs nothing while nothing is asked of it. What it shows, and says is
@@ -50,28 +59,45 @@ export class SimDriver implements Driver {
   };
   /** The host's clock, faults included. */
   readonly clock: Clock;
+  /** Time as it passes, whatever the host's clock says. */
+  readonly #time: Clock;
   readonly #host: SimHost;
   readonly #capacity: HostCapacity;
   readonly #startMs: { readonly linux: number; readonly macos: number };
-  readonly #faults: FaultState;
+  readonly #faults: HostFaults;
+  readonly #reach: (step: Step, vm: string) => void;
   readonly #feed = new ChangeFeed();
   /** Guests being stopped right now. */
   readonly #stopping = new Set<string>();
   /** Ends the commands that run in a guest when it goes off. */
   readonly #sessions = new Map<string, AbortController>();
+  readonly #dueEnds: DueEnds;
+  readonly #stopHearing: () => void;
 
   constructor(options: SimDriverOptions) {
     this.#host = options.host;
     this.#capacity = options.capacity;
     this.#startMs = options.startMs ?? { linux: 300, macos: 1000 };
-    this.#faults = new FaultState(options.faults ?? []);
-    this.clock = steppedClock(options.clock, () => this.#faults.clockMs);
+    this.#time = options.clock;
+    const { clock } = options;
+    this.#faults = options.faults ?? new HostFaults({ host: '', faults: [], seed: 0, clock, log: silentLogger });
+    this.#reach = options.reach ?? (() => {});
+    this.clock = steppedClock(clock, () => this.#faults.clockMs);
+    const guests = () => this.#guestsOn();
+    this.#dueEnds = new DueEnds({ faults: this.#faults, clock, guests, end: (due) => this.#end(due) });
+    this.#stopHearing = this.#faults.onChange(() => this.#hint());
   }
 
   /** Makes the host misbehave from now on. */
-  async inject(faults: readonly SimFault[]): Promise<void> {
+  async inject(faults: readonly Fault[]): Promise<void> {
     this.#faults.add(faults);
-    await this.#settle();
+    await this.#dueEnds.meet();
+    this.#hint();
+  }
+
+  /** Ends all that goes wrong. */
+  heal(): void {
+    this.#faults.heal();
   }
 
   async capacity(): Promise<HostCapacity> {
@@ -79,43 +105,21 @@ export class SimDriver implements Driver {
   }
 
   async list(signal: AbortSignal): Promise<readonly ObservedGuest[]> {
-    await this.#meetFaults('list', signal);
+    await this.#meet('List', undefined, signal);
     return [...this.#host.saved.values()].map((guest) => this.#observe(guest));
+  }
+
+  async leakedSlots(): Promise<number> {
+    await this.#host.settled();
+    return this.#faults.leaks.length;
   }
 
   changes(signal: AbortSignal): AsyncIterable<string> {
     return this.#feed.read(signal);
   }
 
-  async create(spec: GuestSpec, signal: AbortSignal): Promise<void> {
-    await this.#meetFaults('create', signal);
-    const present = this.#host.guests.get(spec.id);
-    if (present !== undefined) {
-      if (spec.epoch > present.spec.epoch) {
-        present.spec = { ...present.spec, epoch: spec.epoch };
-        await this.#changed(spec.id);
-      }
-      await this.#host.settled();
-      return;
-    }
-    const digest = digestOf(spec.image.path);
-    if (spec.image.digest !== digest) {
-      throw new DriverError(
-        'ImageMissing',
-        `the image ${spec.image.path} has digest ${digest} here, not ${spec.image.digest}`,
-      );
-    }
-    const taken = sum([...this.#host.guests.values()].map((guest) => guest.spec.diskBytes));
-    if (taken + spec.diskBytes > this.#capacity.diskBytes) {
-      throw new DriverError(
-        'NoSpace',
-        `needs ${spec.diskBytes} bytes of disk; ${this.#capacity.diskBytes - taken} are free`,
-      );
-    }
-    const guest: SimGuest = { spec: { ...spec }, power: 'Off', log: [], logged: 0 };
-    this.#say(guest, `this is simulated guest ${spec.label}: no hypervisor runs it`);
-    this.#host.guests.set(spec.id, guest);
-    await this.#changed(spec.id);
+  create(spec: GuestSpec, signal: AbortSignal): Promise<void> {
+    return this.#operate('Create', spec.label, signal, () => this.#create(spec));
   }
 
   async start(id: string, signal: AbortSignal): Promise<void> {
@@ -125,24 +129,14 @@ export class SimDriver implements Driver {
       await this.#sleepUntilBooted(guest, signal);
       return;
     }
-    if (this.#faults.takeFailure('start')) {
-      guest.stopReason = 'StartFailed';
-      guest.message = 'the simulated hypervisor was told to fail this start';
-      await this.#changed(id);
-      throw new DriverError('Failed', guest.message);
-    }
-    this.#refuseTooMuch(guest);
-    const now = this.clock.now();
-    guest.power = 'Running';
-    guest.startedAt = now;
-    guest.bootedAt = now + (this.#faults.delayMs('start') ?? this.#startMs[guest.spec.guestOS]);
-    delete guest.stopReason;
-    delete guest.message;
-    this.#say(guest, `booting ${guest.spec.image.path} as ${guest.spec.hostname} (simulated)`);
-    this.#say(guest, `${guest.spec.vcpus} vCPU, ${Math.round(guest.spec.memoryBytes / 1024 ** 2)} MiB memory`);
-    await this.#changed(id);
+    const { label } = guest.spec;
+    this.#reach('BeforeStart', label);
+    await this.#boot(guest);
+    this.#reach('DuringStart', label);
     await this.#sleepUntilBooted(guest, signal);
     this.#feed.emit(id);
+    this.#dueEnds.reschedule();
+    this.#reach('AfterStart', label);
   }
 
   async stop(id: string, _options: { readonly graceMs: number }, signal: AbortSignal): Promise<void> {
@@ -155,36 +149,35 @@ export class SimDriver implements Driver {
     this.#stopping.add(id);
     try {
       this.#feed.emit(id);
-      await this.#meetFaults('stop', signal);
-      await this.#turnOff(guest, 'Requested', 'powered down');
+      await this.#operate('Stop', guest.spec.label, signal, () => this.#turnOff(guest, 'Requested', 'powered down'));
     } finally {
       this.#stopping.delete(id);
     }
   }
 
-  async pause(id: string, signal: AbortSignal): Promise<void> {
-    await this.#meetFaults('pause', signal);
-    const guest = this.#on(id);
-    if (guest.power === 'Paused') return await this.#host.settled();
-    guest.power = 'Paused';
-    await this.#changed(id);
+  pause(id: string, signal: AbortSignal): Promise<void> {
+    return this.#operate('Pause', this.#labelOf(id), signal, () => this.#setPower(id, 'Paused'));
   }
 
-  async resume(id: string, signal: AbortSignal): Promise<void> {
-    await this.#meetFaults('resume', signal);
-    const guest = this.#on(id);
-    if (guest.power === 'Running') return await this.#host.settled();
-    guest.power = 'Running';
-    await this.#changed(id);
+  resume(id: string, signal: AbortSignal): Promise<void> {
+    return this.#operate('Resume', this.#labelOf(id), signal, () => this.#setPower(id, 'Running'));
   }
 
-  async remove(id: string, signal: AbortSignal): Promise<void> {
-    await this.#meetFaults('remove', signal);
-    await this.#vanish(id);
+  remove(id: string, signal: AbortSignal): Promise<void> {
+    return this.#operate('Remove', this.#labelOf(id), signal, () => this.#vanish(id));
+  }
+
+  async clear(signal: AbortSignal): Promise<number> {
+    await this.#meet('Remove', undefined, signal);
+    const left = this.#host.guests.size;
+    if (left > 0) throw new DriverError('Failed', `there are ${left} guests on this host`);
+    // All there ever was of a simulated guest is its entry in the file.
+    await this.#host.settled();
+    return 0;
   }
 
   async exec(id: string, request: ExecRequest, signal: AbortSignal): Promise<GuestProcess> {
-    await this.#meetFaults('exec', signal);
+    await this.#meet('Exec', this.#labelOf(id), signal);
     const guest = this.#on(id);
     if (guest.power === 'Paused') throw new DriverError('NotRunning', `guest ${guest.spec.label} is paused`);
     if (this.#power(guest) === 'Starting')
@@ -204,28 +197,70 @@ export class SimDriver implements Driver {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    this.#stopHearing();
+    this.#dueEnds[Symbol.dispose]();
     this.#feed.close();
     this.#endSessions();
     await this.#host.save();
   }
 
-  #refuseTooMuch(guest: SimGuest): void {
-    const running = [...this.#host.guests.values()].filter((other) => other.power !== 'Off');
-    if (guest.spec.guestOS === 'macos') {
-      const macs = running.filter((other) => other.spec.guestOS === 'macos').length;
-      const leaked = this.#faults.leakedSlots;
-      if (macs + leaked >= MACOS_SLOTS) {
-        throw new DriverError('InUse', `all ${MACOS_SLOTS} macOS slots are taken: ${macs} by guests, ${leaked} leaked`);
+  async #create(spec: GuestSpec): Promise<void> {
+    const present = this.#host.guests.get(spec.id);
+    if (present !== undefined) {
+      if (spec.epoch > present.spec.epoch) {
+        present.spec = { ...present.spec, epoch: spec.epoch };
+        await this.#changed(spec.id);
       }
+      await this.#host.settled();
+      return;
     }
-    const taken = sum(running.map((other) => other.spec.memoryBytes));
-    if (taken + guest.spec.memoryBytes > this.#capacity.memoryBytes) {
-      const free = this.#capacity.memoryBytes - taken;
+    const digest = digestOf(spec.image.path);
+    if (spec.image.digest !== digest) {
       throw new DriverError(
-        'Failed',
-        `needs ${guest.spec.memoryBytes} bytes of memory; ${free} of ${this.#capacity.memoryBytes} are free`,
+        'ImageMissing',
+        `the image ${spec.image.path} has digest ${digest} here, not ${spec.image.digest}`,
       );
     }
+    this.#refuseFullDisk();
+    needDisk(spec, this.#host.guests.values(), this.#capacity);
+    const guest: SimGuest = { spec: { ...spec }, power: 'Off', log: [], logged: 0 };
+    this.#say(guest, `this is simulated guest ${spec.label}: no hypervisor runs it`);
+    this.#host.guests.set(spec.id, guest);
+    await this.#changed(spec.id);
+  }
+
+  async #boot(guest: SimGuest): Promise<void> {
+    const { id, label } = guest.spec;
+    if (this.#faults.fails('Start', label)) {
+      guest.stopReason = 'StartFailed';
+      guest.message = 'the simulated hypervisor was told to fail this start';
+      await this.#changed(id);
+      throw new DriverError('Failed', guest.message);
+    }
+    this.#refuseFullDisk();
+    needRoom(guest, this.#host.guests.values(), this.#capacity, this.#faults.leaks.length);
+    guest.power = 'Running';
+    guest.startedAt = this.clock.now();
+    const bootMs = this.#faults.takesMs('Start', label) ?? this.#startMs[guest.spec.guestOS];
+    guest.bootedAt = this.#time.now() + bootMs;
+    delete guest.stopReason;
+    delete guest.message;
+    this.#say(guest, `booting ${guest.spec.image.path} as ${guest.spec.hostname} (simulated)`);
+    this.#say(guest, `${guest.spec.vcpus} vCPU, ${Math.round(guest.spec.memoryBytes / 1024 ** 2)} MiB memory`);
+    await this.#changed(id);
+  }
+
+  async #setPower(id: string, power: 'Running' | 'Paused'): Promise<void> {
+    const guest = this.#on(id);
+    if (guest.power === power) return await this.#host.settled();
+    guest.power = power;
+    await this.#changed(id);
+  }
+
+  /** What has to be written needs room: the disk of a guest, and the state of one that comes up. */
+  #refuseFullDisk(): void {
+    if (this.#faults.diskFull)
+      throw new DriverError('NoSpace', 'the disk of the simulated host is full: 0 bytes are free');
   }
 
   #find(id: string): SimGuest {
@@ -242,7 +277,7 @@ export class SimDriver implements Driver {
 
   #power(guest: SimGuest): GuestPower {
     if (this.#stopping.has(guest.spec.id)) return 'Stopping';
-    return guest.power === 'Running' && (guest.bootedAt ?? 0) > this.clock.now() ? 'Starting' : guest.power;
+    return guest.power === 'Running' && (guest.bootedAt ?? 0) > this.#time.now() ? 'Starting' : guest.power;
   }
 
   #observe(guest: SimGuest): ObservedGuest {
@@ -263,36 +298,59 @@ export class SimDriver implements Driver {
       ...(guest.startedAt === undefined ? {} : { startedAt: guest.startedAt }),
       ...(guest.stopReason === undefined ? {} : { stopReason: guest.stopReason }),
       ...(guest.message === undefined ? {} : { message: guest.message }),
+      ...(power !== 'Off' && this.#faults.diskFull ? { problem: FULL } : {}),
     };
   }
 
   async #sleepUntilBooted(guest: SimGuest, signal: AbortSignal): Promise<void> {
     // More than once: a timer may be up a little before the wall clock says so.
     while (this.#power(guest) === 'Starting')
-      await this.clock.sleep(Math.max(1, (guest.bootedAt ?? 0) - this.clock.now()), signal);
+      await this.#time.sleep(Math.max(1, (guest.bootedAt ?? 0) - this.#time.now()), signal);
   }
 
-  async #meetFaults(operation: SimOperation, signal: AbortSignal): Promise<void> {
+  /** One operation, and all that may go wrong before it and after. */
+  async #operate(
+    operation: 'Create' | 'Stop' | 'Pause' | 'Resume' | 'Remove',
+    vm: string,
+    signal: AbortSignal,
+    work: () => Promise<void>,
+  ): Promise<void> {
+    this.#reach(`Before${operation}`, vm);
+    await this.#meet(operation, vm, signal);
+    await work();
+    this.#reach(`After${operation}`, vm);
+  }
+
+  async #meet(operation: Operation, vm: string | undefined, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
-    const delay = this.#faults.delayMs(operation);
-    if (delay !== undefined) await this.clock.sleep(delay, signal);
-    if (this.#faults.takeFailure(operation))
-      throw new DriverError('Failed', `the simulated hypervisor was told to fail this ${operation}`);
-    await this.#settle();
+    const takesMs = this.#faults.takesMs(operation, vm);
+    if (takesMs !== undefined) await this.#time.sleep(takesMs, signal);
+    if (this.#faults.fails(operation, vm))
+      throw new DriverError('Failed', `the simulated hypervisor was told to fail this ${operation.toLowerCase()}`);
+    await this.#dueEnds.meet();
   }
 
-  /** Ends the guests whose fault is due. */
-  async #settle(): Promise<void> {
-    for (const guest of [...this.#host.guests.values()]) {
-      if (guest.power === 'Off') continue;
-      const { id, label } = guest.spec;
-      const end = this.#faults.takeEnd(id, label, this.clock.now() - (guest.startedAt ?? 0));
-      if (end === 'lose') await this.#vanish(id);
-      if (end === 'crash') await this.#turnOff(guest, 'Crashed', 'the simulated hypervisor process died');
-    }
+  async #end({ fault, guest }: GuestEnd): Promise<void> {
+    const found = this.#host.guests.get(guest.id);
+    if (fault.fault === 'LostGuest') await this.#vanish(guest.id);
+    else if (found !== undefined) await this.#turnOff(found, 'Crashed', 'the simulated hypervisor process died');
+  }
+
+  #guestsOn(): readonly GuestOn[] {
+    const now = this.#time.now();
+    return [...this.#host.guests.values()]
+      .filter((guest) => guest.power !== 'Off')
+      .map(({ spec: { id, label }, bootedAt = now }) => ({ id, label, ageMs: now - bootedAt }));
+  }
+
+  /** Something about the host has changed, maybe about every guest. */
+  #hint(): void {
+    for (const id of [...this.#host.guests.keys(), ...this.#faults.leaks]) this.#feed.emit(id);
+    this.#dueEnds.reschedule();
   }
 
   async #turnOff(guest: SimGuest, reason: 'Requested' | 'GuestShutdown' | 'Crashed', words: string): Promise<void> {
+    if (guest.power !== 'Off') this.#slotFreed(guest);
     guest.power = 'Off';
     guest.stopReason = reason;
     if (reason === 'Crashed') guest.message = words;
@@ -310,9 +368,20 @@ export class SimDriver implements Driver {
   }
 
   async #vanish(id: string): Promise<void> {
-    if (!this.#host.guests.delete(id)) return await this.#host.settled();
+    const guest = this.#host.guests.get(id);
+    if (guest === undefined) return await this.#host.settled();
+    if (guest.power !== 'Off') this.#slotFreed(guest);
+    this.#host.guests.delete(id);
     this.#endSessions(id);
     await this.#changed(id);
+  }
+
+  #slotFreed({ spec: { id, label, guestOS } }: SimGuest): void {
+    if (guestOS === 'macos') this.#faults.slotFreed(id, label);
+  }
+
+  #labelOf(id: string): string {
+    return this.#host.guests.get(id)?.spec.label ?? id;
   }
 
   #endSessions(id?: string): void {
@@ -327,6 +396,7 @@ export class SimDriver implements Driver {
     await this.#host.save();
     // Not before: who looks at once would see what was so, and not be told again.
     this.#feed.emit(id);
+    this.#dueEnds.reschedule();
   }
 
   #say(guest: SimGuest, line: string): void {
@@ -339,8 +409,4 @@ export class SimDriver implements Driver {
 /** Every path is an image here; its digest is that of its name. */
 function digestOf(path: string): string {
   return `sha256:${createHash('sha256').update(path).digest('hex')}`;
-}
-
-function sum(numbers: readonly number[]): number {
-  return numbers.reduce((a, b) => a + b, 0);
 }

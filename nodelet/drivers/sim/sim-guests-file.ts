@@ -119,6 +119,20 @@ export class SimGuestsFile implements AsyncDisposable {
     };
   }
 
+  /** Whoever has the part of a host is dead: changes that no write has taken are lost, and nothing counts that is still done to it. */
+  kill(name: string): void {
+    this.#unsaved.delete(name);
+    this.#revert(name);
+  }
+
+  /** The part of one host, as a process finds it that starts anew. */
+  async reopen(name: string): Promise<SimHost> {
+    this.kill(name);
+    if (this.#inWrite.has(name)) await this.#last.catch(() => {});
+    this.#revert(name);
+    return this.host(name);
+  }
+
   /** Waits for what is still to be written. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#next;
@@ -159,6 +173,11 @@ export class SimGuestsFile implements AsyncDisposable {
     const temporary = `${this.#path}.tmp`;
     await writeFile(temporary, text, { mode: 0o600 });
     await rename(temporary, this.#path);
+  }
+
+  #revert(name: string): void {
+    this.#texts.delete(name);
+    this.#hosts.set(name, new Map(structuredClone([...(this.#saved.get(name) ?? [])])));
   }
 
   #snapshot(name: string): ReadonlyMap<string, SimGuest> {

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { WebSocket } from 'ws';
 import { hostIdentity } from '../../../apiserver/auth/identity.ts';
 import { openPki, type Pki } from '../../../apiserver/pki/pki-files.ts';
+import { runPlainly } from '../../../cli/serve/drivers.ts';
 import { startNodelets } from '../../../cli/serve/nodelets.ts';
 import { Semaphore } from '../../../nodelet/drivers/semaphore.ts';
 import { SerialDriver } from '../../../nodelet/drivers/serial-driver.ts';
@@ -44,7 +45,7 @@ describe('the hosts of up', () => {
       clock: systemClock,
     });
     driver = new SerialDriver(sim, { clock: systemClock, coldStarts: new Semaphore(2) });
-    fleet = await startNodelets([{ name: NAME, driver, group: undefined, real: false }], {
+    fleet = await startNodelets([{ name: NAME, run: runPlainly(driver), group: undefined, real: false }], {
       home: { host: (name) => join(folder, 'hosts', name) },
       server: test.server,
       store: test.store,

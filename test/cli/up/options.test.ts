@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { upOptions } from '../../../cli/up/options.ts';
+import { FaultsFile } from '../../../nodelet/drivers/sim/faults/faults-file.ts';
 
+const LEAK = FaultsFile.of({ faults: [{ fault: 'LeakedSlot' }] });
 const FLAGS = {
   home: '/home/ann/.coppice',
   pki: undefined,
@@ -23,7 +25,7 @@ describe('the options of up', () => {
       driver: 'auto',
       hosts: undefined,
       quickstart: true,
-      faults: [],
+      faults: undefined,
     });
   });
 
@@ -53,17 +55,17 @@ describe('the options of up', () => {
     assert.equal(options({ driver: 'qemu', hosts: 1 }).hosts, 1);
     for (const driver of ['auto', 'qemu']) {
       assert.throws(() => options({ driver, hosts: 2 }), { name: 'Failure', hint: 'add --driver sim' });
-      assert.throws(() => options({ driver, faults: 'leak-slot' }), { name: 'Failure', hint: 'add --driver sim' });
+      assert.throws(() => options({ driver, faults: LEAK }), { name: 'Failure', hint: 'add --driver sim' });
     }
   });
 
-  it('read faults, naming the one that is wrong', () => {
-    assert.deepEqual(options({ driver: 'sim', faults: 'mac-1:leak-slot' }).faults, [
-      { kind: 'leak-slot', slots: 1, host: 'mac-1' },
-    ]);
-    assert.throws(() => options({ driver: 'sim', faults: 'leak-slot,explode=now' }), {
+  it('take faults of hosts that there are', () => {
+    assert.equal(options({ driver: 'sim', faults: LEAK }).faults, LEAK);
+    const faults = FaultsFile.of({ faults: [{ fault: 'Partition', hosts: ['mac-2', 'mac-4'] }] });
+    assert.equal(options({ driver: 'sim', hosts: 4, faults }).faults, faults);
+    assert.throws(() => options({ driver: 'sim', faults }), {
       name: 'Failure',
-      message: /^--faults: "explode=now": there is no fault "explode"/,
+      message: '--faults: faults: faults[0].hosts[1]: "mac-4" is no host here; there are mac-1 to mac-3',
     });
   });
 });

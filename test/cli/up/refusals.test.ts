@@ -56,12 +56,18 @@ describe('what coppice up refuses', () => {
   });
 
   it('faults that are none, before anything is made', async () => {
-    assert.match(await refused('--faults', 'leak-slot,explode'), /^error: --faults: "explode": there is no fault/);
-    assert.deepEqual(readdirSync(home), []);
-    assert.equal(
-      await refused('--faults', 'mac-9:leak-slot'),
-      'error: --faults: there is no host "mac-9"\nhint: there are mac-1 to mac-2\n',
+    const file = await cli.write('faults.yaml', 'faults:\n- fault: Explosion\n');
+    assert.match(
+      await refused('--faults', file),
+      /^error: --faults: \S+faults\.yaml, line 2: faults\[0\]\.fault: there is no fault "Explosion"; there are SlowOperation, .*\nhint: /,
     );
+    await cli.write('faults.yaml', 'faults:\n- fault: LeakedSlot\n  hosts:\n  - mac-1\n  - mac-9\n');
+    assert.match(
+      await refused('--faults', file),
+      /, line 5: faults\[0\]\.hosts\[1\]: "mac-9" is no host here; there are mac-1 to mac-2\n/,
+    );
+    assert.match(await refused('--faults', 'none.yaml'), /^error: --faults: none\.yaml: there is no such file\n/);
+    assert.deepEqual(readdirSync(home), []);
   });
 
   it('a disk that is full', async function () {

@@ -143,7 +143,8 @@ describe('coppice up with simulated hosts', () => {
   it('stops on Ctrl-C whatever it is at', async () => {
     for (const moment of [/^✓ API server/m, /^✓ applied/m]) {
       // The start of a guest takes longer than anybody waits.
-      const up = start([...SIM, '--faults', 'start=1h']);
+      const faults = await folder.write('faults.json', '{"faults": [{"fault": "SlowOperation", "takes": "1h"}]}');
+      const up = start([...SIM, '--faults', faults]);
       const [said] = await up.says(moment);
       await stopped(up);
       assert.doesNotMatch(up.stdout, /up in/, said);

@@ -10,6 +10,7 @@ import type { Tenant } from '../../../resources/kinds/tenant.ts';
 import type { VM } from '../../../resources/kinds/vm.ts';
 import { objectKey } from '../../../resources/meta/object.ts';
 import { parseBytes } from '../../../resources/meta/quantity.ts';
+import { aPolicy } from '../../harness/a-policy.ts';
 import { aHost, anImage, aTenant, aVM, DIGEST, EPOCH_START } from '../../harness/builders.ts';
 
 interface Setting {
@@ -49,7 +50,7 @@ const bound = (name: string, host: string, memory = '4Gi', namespace = 'red') =>
 
 const unresolved = ({ resolved: _, ...spec }: VM['spec']): VM => ({ ...aVM(), spec });
 const macOS: Partial<VM['spec']> = { resolved: { digest: DIGEST, guestOS: 'macos', vcpus: 2, memory: '4Gi' } };
-const LENIENT: Policy['spec'] = { requireLeaseForMacOS: false, exclusiveLeasedHosts: true };
+const LENIENT = aPolicy({ requireLeaseForMacOS: false }).spec;
 
 describe('where placement puts a VM', () => {
   const cases: readonly [string, VM, Setting, string][] = [
@@ -149,6 +150,15 @@ describe('why placement lets a VM wait', () => {
       aVM({ spec: { resolved: { digest: DIGEST, guestOS: 'linux', vcpus: 32, memory: '1Gi' } } }),
       { hosts: [aHost({ name: 'a', vcpus: 16 })] },
       'InsufficientVCPUs: 0 of 1 hosts fit: 1 InsufficientVCPUs (largest host 16, needs 32)',
+    ],
+    [
+      'a second macOS guest beside a leaked slot',
+      aVM({ spec: macOS }),
+      {
+        hosts: [aHost({ name: 'a', lessee: 'red', memory: '64Gi', leaked: 1 })],
+        vms: [aVM({ name: 'x', spec: { ...macOS, hostName: 'a' } })],
+      },
+      'MacSlotLimit: 0 of 1 hosts fit: 1 MacSlotLimit',
     ],
     [
       'a third macOS guest',

@@ -47,11 +47,18 @@ class HeldDriver implements Driver {
   pause = (id: string, signal: AbortSignal) => this.#hold(`pause ${id}`, signal);
   resume = (id: string, signal: AbortSignal) => this.#hold(`resume ${id}`, signal);
   remove = (id: string, signal: AbortSignal) => this.#hold(`remove ${id}`, signal);
+  clear = async (signal: AbortSignal) => {
+    await this.#hold('clear', signal);
+    return 3;
+  };
   async capacity() {
     return { vcpus: 1, memoryBytes: 1, diskBytes: 1 };
   }
   async list() {
     return [];
+  }
+  async leakedSlots() {
+    return 0;
   }
   changes = (signal: AbortSignal) => new ChangeFeed().read(signal);
   async exec(): Promise<never> {

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { readKept, writeKept } from '../../../../cli/serve/nodelet/kept-nodelet.ts';
 import { type NodeletFlags, nodeletOptions, settled } from '../../../../cli/serve/nodelet/options.ts';
+import { FaultsFile } from '../../../../nodelet/drivers/sim/faults/faults-file.ts';
 
 const token = (host: string) => `${host}.${'a'.repeat(64)}.${'b'.repeat(64)}`;
 
@@ -52,7 +53,6 @@ describe('the flags of coppice nodelet', () => {
     [{ token: ['s3cret'] }, /--token: number 1 is no token of a host$/],
     [{ token: [token('a'), token('a')] }, /two tokens for host a/],
     [{ 'token-file': '.' }, /--token-file: .* cannot be read \(EISDIR\)/],
-    [{ faults: 'nonsense' }, /--faults/],
   ];
   for (const [flags, message] of wrong)
     it(`refuse ${JSON.stringify(flags).slice(0, 60)}`, () => assert.throws(() => read(flags), message));
@@ -65,7 +65,7 @@ describe('the flags of coppice nodelet', () => {
     assert.deepEqual(settled(read({}), readKept(folder)), { servers: ['https://a:1'], driver: 'sim' });
     const other = settled(read({ server: ['https://b:1'], driver: 'qemu' }), readKept(folder));
     assert.deepEqual(other, { servers: ['https://b:1'], driver: 'qemu' });
-    assert.throws(() => settled(read({ faults: 'start=1s' }), other), /for simulated hosts/);
+    assert.throws(() => settled(read({ faults: FaultsFile.of({ faults: [] }) }), other), /for simulated hosts/);
     assert.deepEqual(settled(read({ server: ['https://a:1'] }), undefined).driver, 'auto');
   });
 

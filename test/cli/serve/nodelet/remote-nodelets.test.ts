@@ -6,6 +6,7 @@ import { hostIdentity } from '../../../../apiserver/auth/identity.ts';
 import type { HostAuthority } from '../../../../apiserver/enrollment/host-enrollment.ts';
 import { listen } from '../../../../apiserver/listen.ts';
 import { openPki } from '../../../../apiserver/pki/pki-files.ts';
+import { runPlainly } from '../../../../cli/serve/drivers.ts';
 import { startRemoteNodelets } from '../../../../cli/serve/nodelet/remote-nodelets.ts';
 import { Semaphore } from '../../../../nodelet/drivers/semaphore.ts';
 import { SerialDriver } from '../../../../nodelet/drivers/serial-driver.ts';
@@ -60,7 +61,7 @@ describe('hosts apart from their servers', function () {
     const capacity = { vcpus: 8, memoryBytes: 16 * GIB, diskBytes: 64 * GIB };
     const sim = new SimDriver({ host: memorySimHost(), capacity, clock: systemClock });
     const driver = held.use(new SerialDriver(sim, { clock: systemClock, coldStarts: new Semaphore(2) }));
-    const plan = { name: 'mac-1', driver, group: undefined, real: false };
+    const plan = { name: 'mac-1', run: runPlainly(driver), group: undefined, real: false };
     const clock = hurried(20);
     held.use(
       startRemoteNodelets([plan], [{ name: 'mac-1', file, credentials }], {

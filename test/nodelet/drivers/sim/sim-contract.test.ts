@@ -34,7 +34,8 @@ driverContract('sim', async (): Promise<DriverHost> => {
     image: { path: 'tiny-linux', digest: image.digest },
     missingImage: undefined,
     async crash(_driver, id) {
-      await naive?.inject([{ kind: 'crash', guest: id, afterMs: 0 }]);
+      const guest = (await naive?.list(new AbortController().signal))?.find((g) => g.id === id);
+      await naive?.inject([{ fault: 'CrashedGuest', vms: [guest?.label ?? ''] }]);
     },
     async incarnation(id) {
       const guest = (await naive?.list(new AbortController().signal))?.find((g) => g.id === id);

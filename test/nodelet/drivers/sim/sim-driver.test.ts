@@ -2,11 +2,15 @@ import assert from 'node:assert/strict';
 import { mkdir, mkdtemp, readFile, rm, rmdir, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import type { GuestSpec } from '../../../../nodelet/drivers/driver.ts';
-import { parseFaults } from '../../../../nodelet/drivers/sim/faults.ts';
+import type { Fault } from '../../../../nodelet/drivers/sim/faults/fault.ts';
+import { HostFaults } from '../../../../nodelet/drivers/sim/faults/host-faults.ts';
 import { SimDriver } from '../../../../nodelet/drivers/sim/sim-driver.ts';
 import { SimGuestsFile } from '../../../../nodelet/drivers/sim/sim-guests-file.ts';
+import { silentLogger } from '../../../../resources/ambient/log.ts';
 import { ManualClock } from '../../../../resources/ambient/manual-clock.ts';
+import { systemClock } from '../../../../resources/ambient/system-clock.ts';
 import { eventually } from '../eventually.ts';
 
 const GIB = 1024 ** 3;
@@ -22,13 +26,13 @@ describe('a simulated host', () => {
   });
   afterEach(() => rm(root, { recursive: true, force: true }));
 
-  const open = async (faults = '', file = 'guests.json') => {
+  const open = async (faults: readonly Fault[] = [], file = 'guests.json') => {
     const guests = await SimGuestsFile.open(join(root, file), clock);
     return new SimDriver({
       host: guests.host('mac-1'),
       capacity: { vcpus: 8, memoryBytes: 16 * GIB, diskBytes: 100 * GIB },
       clock,
-      faults: parseFaults(faults),
+      faults: new HostFaults({ host: 'mac-1', faults, seed: 1, clock, log: silentLogger }),
     });
   };
   const create = async (driver: SimDriver, id: string, changes: Partial<GuestSpec> = {}) => {
@@ -87,13 +91,15 @@ describe('a simulated host', () => {
       reason: 'InUse',
       message: 'all 2 macOS slots are taken: 2 by guests, 0 leaked',
     });
+    await driver.inject([{ fault: 'LeakedSlot', for: '1m' }]);
     await driver.stop('a', { graceMs: 0 }, signal);
-    await driver.inject(parseFaults('leak-slot'));
+    assert.equal(await driver.leakedSlots(), 1);
     await assert.rejects(driver.start('c', signal), {
       reason: 'InUse',
       message: 'all 2 macOS slots are taken: 1 by guests, 1 leaked',
     });
-    await driver.inject(parseFaults('leak-slot=0'));
+    await clock.advance(60_000);
+    assert.equal(await driver.leakedSlots(), 0);
     await start(driver, 'c');
   });
 
@@ -109,7 +115,7 @@ describe('a simulated host', () => {
   });
 
   it('fails the next starts as told, says so on the guest, and then starts', async () => {
-    const driver = await open('fail-next=start:1');
+    const driver = await open([{ fault: 'FailedOperation', times: 1 }]);
     await create(driver, 'a');
     await assert.rejects(driver.start('a', signal), { reason: 'Failed' });
     assert.equal((await driver.list(signal))[0]?.stopReason, 'StartFailed');
@@ -118,24 +124,66 @@ describe('a simulated host', () => {
   });
 
   it('loses a guest without a trace, and crashes one with a reason', async () => {
-    const driver = await open('lose=demo/a@10s,crash=b@20s');
+    const driver = await open([
+      { fault: 'LostGuest', vms: ['demo/a'], running: '10s' },
+      { fault: 'CrashedGuest', vms: ['*/b'], running: '20s' },
+    ]);
     await create(driver, 'a');
     await create(driver, 'b');
     await start(driver, 'a');
     await start(driver, 'b');
     assert.deepEqual(await powers(driver), { a: 'Running', b: 'Running' });
     await clock.advance(10_000);
-    assert.deepEqual(await powers(driver), { b: 'Running' });
+    await eventually('a is gone', async () => isDeepStrictEqual(await powers(driver), { b: 'Running' }));
     await clock.advance(10_000);
-    assert.deepEqual(await powers(driver), { b: 'Off' });
+    await eventually('b is off', async () => isDeepStrictEqual(await powers(driver), { b: 'Off' }));
     assert.equal((await driver.list(signal))[0]?.stopReason, 'Crashed');
   });
 
+  it('ends a guest when it is due, though nobody asks, and has no timer after that', async () => {
+    const driver = await open([{ fault: 'CrashedGuest', running: '10m' }]);
+    await create(driver, 'a');
+    await start(driver, 'a');
+    const heard = driver.changes(signal)[Symbol.asyncIterator]();
+    await clock.advance(10 * 60_000);
+    assert.equal((await heard.next()).value, 'a');
+    assert.deepEqual(await powers(driver), { a: 'Off' });
+    assert.equal(clock.waiting, 0);
+  });
+
+  it('tells of its guests when its disk is full, and when it is not any more', async () => {
+    const driver = await open();
+    await create(driver, 'a');
+    await start(driver, 'a');
+    const heard = driver.changes(signal)[Symbol.asyncIterator]();
+    await driver.inject([{ fault: 'DiskFull', for: '1m' }]);
+    assert.equal((await heard.next()).value, 'a');
+    assert.equal((await driver.list(signal))[0]?.problem?.reason, 'DiskFull');
+    await assert.rejects(create(driver, 'b'), { reason: 'NoSpace', message: /full/ });
+    await clock.advance(60_000);
+    assert.equal((await heard.next()).value, 'a');
+    assert.equal((await driver.list(signal))[0]?.problem, undefined);
+    await create(driver, 'b');
+  });
+
+  it('starts nothing while its disk is full, and says why', async () => {
+    const driver = await open([{ fault: 'DiskFull', after: '1m', for: '1m' }]);
+    await create(driver, 'a');
+    await clock.advance(60_000);
+    await assert.rejects(driver.start('a', signal), { reason: 'NoSpace', message: /full/ });
+    await clock.advance(60_000);
+    await start(driver, 'a');
+    assert.deepEqual(await powers(driver), { a: 'Running' });
+  });
+
   it('shows a stepped clock in its times and to whoever asks the host for the time', async () => {
-    const driver = await open('clock=+10s');
+    const driver = await open([{ fault: 'ClockStep', by: '+10s' }]);
     await create(driver, 'a');
     const before = clock.now();
-    await start(driver, 'a');
+    const started = driver.start('a', signal);
+    await eventually('the start waits', () => clock.waiting === 1);
+    await clock.advance(300);
+    await started;
     assert.equal((await driver.list(signal))[0]?.startedAt, before + 10_000);
     assert.equal(driver.clock.now(), clock.now() + 10_000);
   });
@@ -277,6 +325,48 @@ describe('the file of simulated guests', () => {
     await host.save();
     assert.match(await readFile(path, 'utf8'), /"b"/);
     await first;
+  });
+
+  it('gives back what was in it to whoever opens a host again whose process died, and nothing of what that one still does', async () => {
+    const file = await SimGuestsFile.open(join(root, 'guests.json'), systemClock);
+    const dead = file.host('mac-1');
+    const other = file.host('mac-2');
+    dead.guests.set('a', guest('a'));
+    await dead.save();
+    dead.guests.set('b', guest('b'));
+    file.kill('mac-1');
+    dead.guests.set('c', guest('c'));
+    await dead.save();
+    other.guests.set('d', guest('d'));
+    await other.save();
+    const again = await file.reopen('mac-1');
+    assert.deepEqual([...again.guests.keys()], ['a']);
+    assert.deepEqual([...again.saved.keys()], ['a']);
+    again.guests.set('e', guest('e'));
+    await again.save();
+    const read = await SimGuestsFile.open(join(root, 'guests.json'), systemClock);
+    assert.deepEqual([...read.host('mac-1').guests.keys()], ['a', 'e']);
+    assert.deepEqual([...read.host('mac-2').guests.keys()], ['d']);
+  });
+
+  it('has what a write had taken when the process died, and not what none had', async () => {
+    const found = new Set<string>();
+    for (let ticks = 0; ticks < 10; ticks++) {
+      const path = join(root, `guests-${ticks}.json`);
+      const file = await SimGuestsFile.open(path, systemClock);
+      const dead = file.host('mac-1');
+      dead.guests.set('a', guest('a'));
+      const saving = dead.save();
+      for (let i = 0; i < ticks; i++) await Promise.resolve();
+      file.kill('mac-1');
+      const again = await file.reopen('mac-1');
+      await saving;
+      const read = await SimGuestsFile.open(path, systemClock);
+      const kept = [...again.guests.keys()].join();
+      assert.equal(kept, [...read.host('mac-1').guests.keys()].join());
+      found.add(kept);
+    }
+    assert.deepEqual([...found].sort(), ['', 'a']);
   });
 
   it('names a file that is not one', async () => {

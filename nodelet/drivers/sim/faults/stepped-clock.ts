@@ -1,4 +1,4 @@
-import type { Clock } from '../../../resources/ambient/clock.ts';
+import type { Clock } from '../../../../resources/ambient/clock.ts';
 
 /** A clock whose wall time is `aheadMs()` milliseconds ahead; waits and intervals are as before. */
 export function steppedClock(clock: Clock, aheadMs: () => number): Clock {
