@@ -54,6 +54,7 @@ export class SimDriver implements Driver {
     version: 'simulated',
     accelerator: 'simulated',
     guestOS: ['macos', 'linux'],
+    nested: true,
     pause: true,
     exec: true,
   };
