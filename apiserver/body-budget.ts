@@ -21,21 +21,17 @@ export class BodyBudget {
 
   /** The part of one request, given back when it is disposed. */
   share(): BodyShare {
-    let own = 0;
-    let over = false;
-    return {
-      take: (bytes) => {
-        if (over) throw new Error('the request is over');
-        if (this.#held + bytes > this.#maxBytes) throw this.#full();
-        this.#held += bytes;
-        own += bytes;
-      },
-      [Symbol.dispose]: () => {
-        this.#held -= own;
-        own = 0;
-        over = true;
-      },
-    };
+    return new Share(this);
+  }
+
+  /** Holds that much more. Throws `TooManyRequests` when there is no room. */
+  hold(bytes: number): void {
+    if (this.#held + bytes > this.#maxBytes) throw this.#full();
+    this.#held += bytes;
+  }
+
+  giveBack(bytes: number): void {
+    this.#held -= bytes;
   }
 
   #full(): ApiError {
@@ -49,55 +45,67 @@ export interface BodyShare extends Disposable {
   take(bytes: number): void;
 }
 
-/** Reads a body. Throws `RequestEntityTooLarge` beyond `maxBytes` and `TooManyRequests` when all bodies together are too much. */
-export async function readBody(
-  incoming: IncomingMessage,
-  maxBytes: number,
-  share: BodyShare,
-  signal: AbortSignal,
-): Promise<Uint8Array> {
-  const declared = Number(incoming.headers['content-length'] ?? 0);
-  if (declared > maxBytes) throw discard(incoming, tooLarge(maxBytes));
-  const stop = () => incoming.destroy();
-  signal.addEventListener('abort', stop, { once: true });
-  if (signal.aborted) stop();
-  try {
-    const pieces = await piecesOf(incoming, maxBytes, share);
-    return pieces.length === 1 ? (pieces[0] as Buffer) : Buffer.concat(pieces);
-  } catch (error) {
-    throw error instanceof ApiError ? discard(incoming, error) : error;
-  } finally {
-    signal.removeEventListener('abort', stop);
+class Share implements BodyShare {
+  readonly #budget: BodyBudget;
+  #own = 0;
+  #over = false;
+
+  constructor(budget: BodyBudget) {
+    this.#budget = budget;
+  }
+
+  take(bytes: number): void {
+    if (this.#over) throw new Error('the request is over');
+    this.#budget.hold(bytes);
+    this.#own += bytes;
+  }
+
+  [Symbol.dispose](): void {
+    this.#budget.giveBack(this.#own);
+    this.#own = 0;
+    this.#over = true;
   }
 }
 
-/** All that comes. By its events: an async iterator of one piece costs as much as reading the JSON in it. */
-function piecesOf(incoming: IncomingMessage, maxBytes: number, share: BodyShare): Promise<readonly Buffer[]> {
+/**
+ * Reads a body. Throws `RequestEntityTooLarge` beyond `maxBytes` and `TooManyRequests` when all bodies together are too much, and an Error when the
+ * connection ends before. By its events, each handled once: an async iterator of one piece costs as much as reading the JSON in it.
+ */
+export function readBody(incoming: IncomingMessage, maxBytes: number, share: BodyShare): Promise<Uint8Array> {
+  const declared = Number(incoming.headers['content-length'] ?? 0);
+  if (declared > maxBytes) return Promise.reject(discard(incoming, tooLarge(maxBytes)));
+  if (incoming.readableEnded) return Promise.resolve(NOTHING);
   return new Promise((resolve, reject) => {
-    const pieces: Buffer[] = [];
+    let body = NOTHING;
+    let pieces: Buffer[] | undefined;
     let bytes = 0;
-    const over = (settle: () => void) => {
-      incoming.off('data', onData).off('end', onEnd).off('error', onError).off('close', onClose);
-      settle();
+    const refuse = (error: unknown) => {
+      incoming.off('data', onData);
+      reject(error instanceof ApiError ? discard(incoming, error) : error);
     };
     const onData = (piece: Buffer) => {
       bytes += piece.length;
       try {
         if (bytes > maxBytes) throw tooLarge(maxBytes);
         share.take(piece.length);
-        pieces.push(piece);
       } catch (error) {
-        over(() => reject(error));
+        return refuse(error);
+      }
+      if (bytes === piece.length) body = piece;
+      else {
+        pieces ??= [body];
+        pieces.push(piece);
       }
     };
-    const onEnd = () => over(() => resolve(pieces));
-    const onError = (error: Error) => over(() => reject(error));
-    const onClose = () => over(() => reject(new Error('the body ended before it was all there')));
-    if (incoming.readableEnded) return resolve(pieces);
-    incoming.on('data', onData).once('end', onEnd).once('error', onError).once('close', onClose);
+    const onEnd = () => resolve(pieces === undefined ? body : Buffer.concat(pieces));
+    // After the end, or once it was refused, neither of these says anything.
+    const onClose = () => reject(new Error('the body ended before it was all there'));
+    incoming.on('data', onData).on('end', onEnd).on('error', reject).on('close', onClose);
     if (incoming.destroyed) onClose();
   });
 }
+
+const NOTHING: Buffer = Buffer.alloc(0);
 
 const discarding = new WeakSet<IncomingMessage>();
 

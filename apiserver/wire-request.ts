@@ -50,13 +50,14 @@ export class WireRequest implements ServerRequest, Disposable {
   body(maxBytes: number, crowd: Crowd = 'operators'): Promise<Uint8Array> {
     if (this.#over) return Promise.reject(new Error('the request is over'));
     const share = this.#bodies[crowd].share();
-    this.#shares = [...(this.#shares ?? []), share];
-    return readBody(this.#incoming, maxBytes, share, this.signal);
+    this.#shares ??= [];
+    this.#shares.push(share);
+    return readBody(this.#incoming, maxBytes, share);
   }
 
   [Symbol.dispose](): void {
     this.#over = true;
-    for (const share of this.#shares ?? []) share[Symbol.dispose]();
+    if (this.#shares !== undefined) for (const share of this.#shares) share[Symbol.dispose]();
   }
 }
 

@@ -5,19 +5,20 @@
 import { join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { createInterface } from 'node:readline';
-import { listen } from '../apiserver/listen.ts';
-import { openPki } from '../apiserver/pki/pki-files.ts';
-import { startApiServer } from '../apiserver/server.ts';
-import { SqliteStore } from '../apiserver/store/sqlite/store.ts';
 import type { Store } from '../apiserver/store/store.ts';
 import { silentLogger } from '../resources/ambient/log.ts';
 import { systemClock as clock } from '../resources/ambient/system-clock.ts';
 import { systemIds as ids } from '../resources/ambient/system-ids.ts';
 
 const [folder = '', endpoint, root = ''] = process.argv.slice(2);
-await using store: Store = await (endpoint === undefined
-  ? SqliteStore.open({ path: join(folder, 'state.db'), ids })
-  : (await import('../apiserver/store/etcd/open-store.ts')).openEtcdStore({ endpoints: [endpoint], root, clock, ids }));
+// As `coppice apiserver` does: the rest is loaded while the store opens.
+const [opened, { startApiServer }, { listen }, { openPki }] = await Promise.all([
+  openStore(),
+  import('../apiserver/server.ts'),
+  import('../apiserver/listen.ts'),
+  import('../apiserver/pki/pki-files.ts'),
+]);
+await using store = opened;
 const pki = await openPki(join(folder, 'pki'), ['127.0.0.1'], clock, ids);
 const { token, hash } = pki.operator(undefined);
 await using server = await startApiServer({
@@ -52,4 +53,13 @@ for await (const line of createInterface({ input: process.stdin })) {
     loopDelayP99Ms: delays.percentile(99) / 1e6,
     cpuMs: (user + system) / 1e3,
   });
+}
+
+async function openStore(): Promise<Store> {
+  if (endpoint === undefined) {
+    const { SqliteStore } = await import('../apiserver/store/sqlite/store.ts');
+    return SqliteStore.open({ path: join(folder, 'state.db'), ids });
+  }
+  const { openEtcdStore } = await import('../apiserver/store/etcd/open-store.ts');
+  return openEtcdStore({ endpoints: [endpoint], root, clock, ids });
 }

@@ -46,7 +46,8 @@ export async function startServerProcess(
 ): Promise<ServerProcess> {
   // As bin/run.js does, so that a start is measured as users have it.
   const env = { ...process.env, NODE_COMPILE_CACHE: join(packageRoot, 'node_modules/.cache/coppice/code') };
-  const child = spawn(process.execPath, [join(import.meta.dirname, program), folder, ...args], {
+  const preload = program === 'api-server-process.ts' ? ['--import', join(import.meta.dirname, 'as-shipped.js')] : [];
+  const child = spawn(process.execPath, [...preload, join(import.meta.dirname, program), folder, ...args], {
     env,
     stdio: ['pipe', 'pipe', 'inherit'],
   });

@@ -3,6 +3,7 @@ import ApiserverToken from './commands/apiserver/token.ts';
 import Apiserver from './commands/apiserver.ts';
 import Apply from './commands/apply.ts';
 import Backup from './commands/backup.ts';
+import Check from './commands/check.ts';
 import Controllers from './commands/controllers.ts';
 import Cordon from './commands/cordon.ts';
 import Delete from './commands/delete.ts';
@@ -39,6 +40,7 @@ export const COMMANDS = {
   'apiserver:token': ApiserverToken,
   apply: Apply,
   backup: Backup,
+  check: Check,
   controllers: Controllers,
   cordon: Cordon,
   delete: Delete,

@@ -70,16 +70,32 @@ export async function reconcileHost(deps: HostDeps, signal: AbortSignal): Promis
       : { scrub: { ...host.status.scrub, clearing } }),
   };
   const written = await writeStatus(hosts, host, told, signal);
-  if (written !== undefined) deps.wrote(written);
+  if (written !== undefined) {
+    deps.wrote(written);
+    await tellOfLeak(deps, host, written);
+  }
   return typeof facts === 'string' || !trust.trusted ? { requeueAfterMs: AGAIN_MS } : {};
 }
 
 /** People look at the Host, not at the log of the process that is refused. */
-async function tellOfSecond({ client, clock, log, name }: HostDeps, host: Host, message: string): Promise<void> {
+async function tellOfSecond(deps: HostDeps, host: Host, message: string): Promise<void> {
+  await tell(deps, host, 'SecondNodelet', `a copy does not act: ${message}`);
+}
+
+async function tell(deps: HostDeps, host: Host, reason: string, message: string): Promise<void> {
+  const { client, clock, log, name } = deps;
   const component = `system:host:${name}`;
   await using events = new EventRecorder({ client, component, instance: name, clock, log });
-  events.record(host, { type: 'Warning', reason: 'SecondNodelet', message: `a copy does not act: ${message}` });
+  events.record(host, { type: 'Warning', reason, message });
   await events.settled();
+}
+
+/** A slot does not come back by itself: somebody has to restart the machine. */
+async function tellOfLeak(deps: HostDeps, before: Host, after: Host): Promise<void> {
+  const [was = 0, is = 0] = [before, after].map((host) => host.status?.macosSlots?.leaked);
+  if (is <= was) return;
+  const slots = is === 1 ? '1 macOS slot is' : `${is} macOS slots are`;
+  await tell(deps, after, 'SlotLeaked', `${slots} taken though no guest has it; a restart of the machine frees it`);
 }
 
 /** A Host that is there already is adopted as it is: its spec is the operator's. */
@@ -108,8 +124,9 @@ async function register({ client, name, group }: HostDeps, signal: AbortSignal):
 
 async function factsOf({ driver, capacity }: HostDeps, signal: AbortSignal): Promise<HostFacts | string> {
   try {
-    const guests = await driver.list(signal);
-    return { capacity: await capacity(signal), guests, leakedSlots: await driver.leakedSlots(signal) };
+    // In this order no slot counts twice, as its guest's and as leaked.
+    const leakedSlots = await driver.leakedSlots(signal);
+    return { capacity: await capacity(signal), guests: await driver.list(signal), leakedSlots };
   } catch (error) {
     signal.throwIfAborted();
     return `the driver failed: ${error instanceof Error ? error.message : String(error)}`;

@@ -6,6 +6,8 @@ interface Resource {
   readonly plural: string;
 }
 
+const ROOT = 'objects/';
+
 /** Where the objects of a resource stand in the store. */
 export function resourcePrefix(resource: Resource): string {
   return joinStoreKey(resourceId(resource), '');
@@ -13,7 +15,7 @@ export function resourcePrefix(resource: Resource): string {
 
 /** The store key of an object key under a resource id. */
 export function joinStoreKey(resourceId: string, objectKey: string): string {
-  return `objects/${resourceId}/${objectKey}`;
+  return `${ROOT}${resourceId}/${objectKey}`;
 }
 
 /** Where one object stands: `objects/coppice.dev/vms/acme/build-1`, `objects/core/namespaces/acme`. */
@@ -23,7 +25,9 @@ export function storeKey(resource: Resource, namespace: string | undefined, name
 
 /** The resource id and object key of a store key, or undefined when it is not an object's. */
 export function parseStoreKey(key: string): { readonly resourceId: string; readonly objectKey: string } | undefined {
-  const [root, group, plural, ...rest] = key.split('/');
-  if (root !== 'objects' || group === undefined || plural === undefined || rest.length === 0) return undefined;
-  return { resourceId: `${group}/${plural}`, objectKey: rest.join('/') };
+  if (!key.startsWith(ROOT)) return undefined;
+  const group = key.indexOf('/', ROOT.length);
+  const plural = group < 0 ? -1 : key.indexOf('/', group + 1);
+  if (plural < 0) return undefined;
+  return { resourceId: key.slice(ROOT.length, plural), objectKey: key.slice(plural + 1) };
 }

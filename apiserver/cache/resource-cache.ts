@@ -161,6 +161,9 @@ export class ResourceCache {
   }
 
   #position(key: string): number {
+    const last = this.#keys.at(-1);
+    // A start loads them in order.
+    if (last === undefined || last < key) return this.#keys.length;
     let low = 0;
     let high = this.#keys.length;
     while (low < high) {

@@ -11,17 +11,18 @@ export interface StoredObject {
   readonly revision: number;
 }
 
-/** A stored object whose encoding is spliced when it is first asked for: of most that are read at a start nobody asks. */
-class SplicedObject implements StoredObject {
+/** Reads JSON without losing anything of it. */
+type Parse = (text: string) => unknown;
+
+/** A value of the store whose version is spliced in when its bytes are first asked for: of most that are read at a start nobody asks. */
+class Spliced {
   readonly key: string;
-  readonly object: KubeObject;
   readonly revision: number;
   #value: Uint8Array;
   #spliced = false;
 
-  constructor(key: string, object: KubeObject, value: Uint8Array, revision: number) {
+  constructor(key: string, value: Uint8Array, revision: number) {
     this.key = key;
-    this.object = object;
     this.#value = value;
     this.revision = revision;
   }
@@ -35,34 +36,64 @@ class SplicedObject implements StoredObject {
   }
 }
 
+class ReadObject extends Spliced implements StoredObject {
+  readonly object: KubeObject;
+
+  constructor(key: string, object: KubeObject, value: Uint8Array, revision: number) {
+    super(key, value, revision);
+    this.object = object;
+  }
+}
+
+/** One that is read when it is first looked at: of 10,000 that are listed as they are kept, nobody looks at any. */
+class UnreadObject extends Spliced implements StoredObject {
+  readonly #parse: Parse;
+  #object: KubeObject | undefined;
+
+  constructor(key: string, parse: Parse, value: Uint8Array, revision: number) {
+    super(key, value, revision);
+    this.#parse = parse;
+  }
+
+  get object(): KubeObject {
+    this.#object ??= this.#read();
+    return this.#object;
+  }
+
+  #read(): KubeObject {
+    try {
+      return this.#parse(decoder.decode(this.bytes)) as KubeObject;
+    } catch (cause) {
+      throw new TypeError(`what is stored at ${this.key} cannot be read`, { cause });
+    }
+  }
+}
+
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
+const OPEN = 0x7b;
+const CLOSE = 0x7d;
 const METADATA = encoder.encode('"metadata":{');
 
 /** The bytes the store keeps: JSON with apiVersion, kind and metadata first, and no resourceVersion (the store's revision is it). */
 export function encodeStored(object: KubeObject): Uint8Array {
   const { apiVersion, kind, metadata, ...rest } = object;
   const { resourceVersion: _, ...kept } = metadata;
-  return encoder.encode(encodeJson({ apiVersion, kind, metadata: kept, ...rest }));
+  const bytes = Buffer.from(encodeJson({ apiVersion, kind, metadata: kept, ...rest }));
+  return new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.length);
 }
 
-/** Reads stored bytes back. `parse` is the lossless JSON parser. */
-export function decodeStored(
-  key: string,
-  value: Uint8Array,
-  revision: number,
-  parse: (text: string) => unknown,
-): StoredObject {
-  const object = parse(decoder.decode(value)) as KubeObject;
-  object.metadata.resourceVersion = String(revision);
-  return new SplicedObject(key, object, value, revision);
+/** What stored bytes are read back to, once somebody looks at the object. Throws for bytes that are none of `encodeStored`. */
+export function decodeStored(key: string, value: Uint8Array, revision: number, parse: Parse): StoredObject {
+  if (value[0] !== OPEN || value.at(-1) !== CLOSE) throw new TypeError(`what is stored at ${key} is no object`);
+  return new UnreadObject(key, parse, value, revision);
 }
 
 /** What `decodeStored` makes of an object's encoding, when the object is at hand. */
 export function readBack(key: string, written: KubeObject, value: Uint8Array, revision: number): StoredObject {
   const object = withoutUndefined(written);
   const metadata = { ...object.metadata, resourceVersion: String(revision) };
-  return new SplicedObject(key, { ...object, metadata }, value, revision);
+  return new ReadObject(key, { ...object, metadata }, value, revision);
 }
 
 /** A value as it reads back from JSON: without the fields that are undefined. Parts that have none are shared with it. */
@@ -81,12 +112,13 @@ function withoutUndefined<T>(value: T): T {
 /** The same JSON with `resourceVersion` spliced in as the first field of metadata: no second encoding. */
 function withVersion(value: Uint8Array, revision: number): Uint8Array {
   const at = indexOf(value, METADATA) + METADATA.length;
-  const field = encoder.encode(`"resourceVersion":"${revision}"${value[at] === 0x7d ? '' : ','}`);
-  const out = new Uint8Array(value.length + field.length);
+  const field = `"resourceVersion":"${revision}"${value[at] === CLOSE ? '' : ','}`;
+  // Not of the pool, of which what is kept for long would keep more than itself.
+  const out = Buffer.allocUnsafeSlow(value.length + field.length);
   out.set(value.subarray(0, at));
-  out.set(field, at);
+  out.write(field, at, 'latin1');
   out.set(value.subarray(at), at + field.length);
-  return out;
+  return new Uint8Array(out.buffer);
 }
 
 function indexOf(haystack: Uint8Array, needle: Uint8Array): number {

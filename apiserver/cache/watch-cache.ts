@@ -245,7 +245,7 @@ export class WatchCache {
   #moveTo(revision: number, events: readonly (readonly [ResourceCache, CacheEvent])[]): void {
     this.#revision = revision;
     for (const [cache, event] of events) cache.publish(event);
-    for (const waiter of [...this.#waiting]) if (waiter.revision <= revision) waiter.resolve();
+    for (const waiter of this.#waiting) if (waiter.revision <= revision) waiter.resolve();
     for (const moved of [...this.#moved]) moved(revision);
   }
 
@@ -257,7 +257,7 @@ export class WatchCache {
       return undefined;
     }
     const stored = this.codec.decode(key, value, revision);
-    this.world.set(refOf(parsed.resourceId), parsed.objectKey, stored.object, revision);
+    this.world.hold(parsed.resourceId, parsed.objectKey, stored, revision);
     const cache = this.resource(parsed.resourceId);
     if (record) return [cache, cache.put(parsed.objectKey, stored)];
     cache.load(parsed.objectKey, stored);
@@ -272,7 +272,7 @@ export class WatchCache {
     }
     const cache = this.resource(parsed.resourceId);
     const last: StoredObject | undefined = cache.get(parsed.objectKey);
-    this.world.set(refOf(parsed.resourceId), parsed.objectKey, undefined, revision);
+    this.world.hold(parsed.resourceId, parsed.objectKey, undefined, revision);
     return last === undefined ? undefined : [cache, cache.remove(parsed.objectKey, removedAt(last, revision))];
   }
 }
@@ -291,10 +291,4 @@ function cut(): ApiError {
   return new ApiError('ServiceUnavailable', 'the server no longer follows its store', {
     details: { retryAfterSeconds: 1 },
   });
-}
-
-function refOf(resourceId: string): { group: string; plural: string } {
-  const slash = resourceId.lastIndexOf('/');
-  const group = resourceId.slice(0, slash);
-  return { group: group === 'core' ? '' : group, plural: resourceId.slice(slash + 1) };
 }

@@ -42,7 +42,7 @@ async function putOne(parts: ServerParts, served: ServedKind, kind: Kind, signal
           : nextObject(frame, before.object, wanted);
     return { kind: served.kind, namespace: undefined, name, before, after };
   };
-  await commit(parts, plan, { dryRun: false, signal, asker: askerOf(OPERATOR) });
+  await commit(parts, plan, { dryRun: false, caller: { signal }, asker: askerOf(OPERATOR) });
 }
 
 const recordOf = (object: KubeObject | JsonObject): unknown =>

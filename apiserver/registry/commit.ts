@@ -1,4 +1,5 @@
 import type { Ids } from '../../resources/ambient/ids.ts';
+import { slowWaits } from '../../resources/ambient/slow-waits.ts';
 import type { Asker, Change, FenceKeys } from '../../resources/guards/guard.ts';
 import { ApiError } from '../../resources/meta/api-error.ts';
 import { type CompanionWrite, type Kind, storedIn } from '../../resources/meta/define-kind.ts';
@@ -8,11 +9,11 @@ import type { Term } from '../../resources/meta/term-header.ts';
 import { LongWork } from '../admission/long-work.ts';
 import { storeKey } from '../cache/keys.ts';
 import type { WatchCache } from '../cache/watch-cache.ts';
+import type { Caller } from '../requests/server-request.ts';
 import type { StagedTxn, Store, TxnRequest, TxnResult } from '../store/store.ts';
 import type { FenceRefresh } from './fence-refresh.ts';
 import { comparesOf, termOver } from './fencing-term.ts';
 import { inSlices } from './in-slices.ts';
-import { unlessAborted } from './key-queue.ts';
 import { type RaceDeps, RaceTurn } from './race-turn.ts';
 import { refusedBy } from './refused.ts';
 import { asApiError, fromStore } from './store-failure.ts';
@@ -74,9 +75,9 @@ const MAX_OBJECTS = 40;
 export async function commit(
   deps: CommitDeps,
   plan: () => WritePlan,
-  options: { readonly dryRun: boolean; readonly signal: AbortSignal; readonly asker: Asker },
+  options: { readonly dryRun: boolean; readonly caller: Caller; readonly asker: Asker },
 ): Promise<Outcome | undefined> {
-  await using turn = new RaceTurn(deps, options.signal);
+  await using turn = new RaceTurn(deps, options.caller);
   const { asker } = options;
   let refreshed = false;
   for (;;) {
@@ -95,7 +96,7 @@ export async function commit(
       if (await deps.cache.confirmed()) return withoutVersion(verdict.write);
     } else {
       const { staged, answer, compares } = submit(deps, verdict.write, verdict.fences, asker);
-      const result = await settled(staged, options.signal);
+      const result = await settled(deps, staged, options.caller);
       if (result.ok) return answer(result.revision);
       await turn.lost(compares, result.found);
     }
@@ -276,10 +277,11 @@ function submitTxn(store: Store, request: TxnRequest): StagedTxn {
 }
 
 /** The outcome of a submitted write. A request that ends first is told that it does not know. */
-async function settled(staged: StagedTxn, signal: AbortSignal): Promise<TxnResult> {
+async function settled({ clock }: CommitDeps, staged: StagedTxn, caller: Caller): Promise<TxnResult> {
   try {
-    return await unlessAborted(staged.done, signal);
+    return await slowWaits(clock).unlessGone(staged.done, caller);
   } catch (error) {
+    const { signal } = caller;
     if (!signal.aborted || error !== signal.reason) throw asApiError(error);
     const message = 'the store has not answered yet: the write may or may not happen';
     throw new ApiError('Timeout', message, { cause: error });

@@ -32,6 +32,7 @@ export function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Prom
     const onAbort = () => reject(signal.reason);
     if (signal.aborted) onAbort();
     signal.addEventListener('abort', onAbort, { once: true });
-    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
+    const over = () => signal.removeEventListener('abort', onAbort);
+    promise.then(resolve, reject).then(over, over);
   });
 }

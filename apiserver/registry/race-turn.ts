@@ -2,6 +2,7 @@ import type { Clock } from '../../resources/ambient/clock.ts';
 import { signalUntil } from '../../resources/ambient/signal-until.ts';
 import { ApiError } from '../../resources/meta/api-error.ts';
 import type { WatchCache } from '../cache/watch-cache.ts';
+import type { Caller } from '../requests/server-request.ts';
 import type { Store, TxnRequest } from '../store/store.ts';
 import type { KeyQueue } from './key-queue.ts';
 
@@ -18,14 +19,14 @@ export interface RaceDeps {
 /** The patience of one write with others that win: after the first loss it queues at the key it lost by, and after five seconds it gives up. */
 export class RaceTurn implements AsyncDisposable {
   readonly #deps: RaceDeps;
-  readonly #request: AbortSignal;
+  readonly #caller: Caller;
   readonly #began: number;
   #waiting: ReturnType<typeof signalUntil> | undefined;
   #leave: (() => void) | undefined;
 
-  constructor(deps: RaceDeps, request: AbortSignal) {
+  constructor(deps: RaceDeps, caller: Caller) {
     this.#deps = deps;
-    this.#request = request;
+    this.#caller = caller;
     this.#began = deps.clock.monotonic();
   }
 
@@ -38,7 +39,7 @@ export class RaceTurn implements AsyncDisposable {
   #beginToWait(): ReturnType<typeof signalUntil> {
     const { clock } = this.#deps;
     const afterMs = RACE_DEADLINE_MS - (clock.monotonic() - this.#began);
-    return signalUntil([this.#request], { afterMs, late: busy, clock });
+    return signalUntil([this.#caller.signal], { afterMs, late: busy, clock });
   }
 
   /** Waits for the turn to try again, and for the cache to show what won. Throws `ServiceUnavailable` when that takes too long. */

@@ -1,6 +1,6 @@
 import type { Clock } from '../../resources/ambient/clock.ts';
+import { slowWaits } from '../../resources/ambient/slow-waits.ts';
 import { ApiError } from '../../resources/meta/api-error.ts';
-import { unlessAborted } from '../registry/key-queue.ts';
 import type { Credential, Crowd, ServerRequest } from './server-request.ts';
 
 interface RequestTime {
@@ -46,7 +46,8 @@ export class TimedRequest implements ServerRequest, Disposable {
 
   body(maxBytes: number): Promise<Uint8Array> {
     const body = this.#from.body(maxBytes, this.#time.crowd);
-    return this.#time.ms === undefined ? body : unlessAborted(body, this.signal);
+    const { ms, clock } = this.#time;
+    return ms === undefined ? body : slowWaits(clock).unlessGone(body, this);
   }
 
   [Symbol.dispose](): void {

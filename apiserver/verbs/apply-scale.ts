@@ -32,7 +32,7 @@ export async function applyScale(context: VerbContext, mapping: ScaleMapping): P
     const metadata = isObject(object.metadata) ? object.metadata : {};
     return planOver(context, before, nextObject(frame, before.object, { ...object, metadata }, managers));
   };
-  const written = await commit(parts, plan, { dryRun, signal: request.signal, asker: askerOf(context.identity) });
+  const written = await commit(parts, plan, { dryRun, caller: request, asker: askerOf(context.identity) });
   if (written === undefined) throw new Error('a scale ended in a removal');
   return oneScale(200, context, written.object, mapping);
 }

@@ -34,11 +34,7 @@ export async function applyPatch(context: VerbContext): Promise<ServerResponse> 
     last = next.after ?? last;
     return next;
   };
-  const written = await commit(parts, plan, {
-    dryRun: wish.dryRun,
-    signal: request.signal,
-    asker: askerOf(context.identity),
-  });
+  const written = await commit(parts, plan, { dryRun: wish.dryRun, caller: request, asker: askerOf(context.identity) });
   const object = written?.object ?? last;
   if (object === undefined) throw new Error('an apply ended without an object');
   return oneObject(created ? 201 : 200, served.kind, object, {

@@ -55,11 +55,7 @@ export async function remove(
     last = held ? marked : before.object;
     return planOver(context, before, held ? marked : undefined);
   };
-  const left = await commit(parts, plan, {
-    dryRun: wish.dryRun,
-    signal: request.signal,
-    asker: askerOf(context.identity),
-  });
+  const left = await commit(parts, plan, { dryRun: wish.dryRun, caller: request, asker: askerOf(context.identity) });
   const object = left?.object ?? last;
   if (object === undefined) throw new Error('a delete ended without an object');
   return { object, removed: left === undefined };

@@ -32,7 +32,9 @@ export async function list(context: VerbContext): Promise<ServerResponse> {
 }
 
 /** One that cannot be read does not keep the others from being listed; it stands there by its name, and whoever lists is warned. */
-function unreadable({ plural }: Kind, items: readonly StoredObject[]): readonly string[] {
+function unreadable(kind: Kind, items: readonly StoredObject[]): readonly string[] {
+  if (!kind.sealed) return [];
+  const { plural } = kind;
   const names = items.filter(({ object }) => isDamaged(object)).map(({ key }) => key);
   return names.length === 0 ? [] : [`cannot be read, only deleted: ${plural} ${names.slice(0, 10).join(', ')}`];
 }

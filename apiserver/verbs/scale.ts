@@ -45,7 +45,7 @@ export async function writeScale(context: VerbContext): Promise<ServerResponse> 
     const object = withReplicas(before.object, mapping, replicasOf(wanted, before.object.metadata.name));
     return planOver(context, before, nextObject(frame, before.object, { ...object, metadata: { ...object.metadata } }));
   };
-  const written = await commit(parts, plan, { dryRun, signal: request.signal, asker: askerOf(context.identity) });
+  const written = await commit(parts, plan, { dryRun, caller: request, asker: askerOf(context.identity) });
   if (written === undefined) throw new Error('a scale ended in a removal');
   return oneScale(200, context, written.object, mapping);
 }

@@ -51,7 +51,7 @@ export async function writeOver(
     last = next;
     return planOver(context, before, isHeld(context, next) ? next : undefined);
   };
-  const written = await commit(parts, plan, { dryRun, signal: request.signal, asker: askerOf(context.identity) });
+  const written = await commit(parts, plan, { dryRun, caller: request, asker: askerOf(context.identity) });
   const object = written?.object ?? last;
   if (object === undefined) throw new Error('an update ended without an object');
   return oneObject(200, served.kind, object, {

@@ -9,7 +9,7 @@ import { type KeyPair, shouldRenew } from '../../apiserver/pki/leaf-life.ts';
 import type { Pki } from '../../apiserver/pki/pki-files.ts';
 import { SEALING_KEY_FILE } from '../../apiserver/pki/sealing-keys.ts';
 import { MissingKeyError } from '../../apiserver/sealing/missing-key-error.ts';
-import { type ApiServer, startApiServer } from '../../apiserver/server.ts';
+import type { ApiServer } from '../../apiserver/server.ts';
 import { NameTakenError } from '../../apiserver/servers/name-taken-error.ts';
 import { type Store, StoreError } from '../../apiserver/store/store.ts';
 import type { PeerTls } from '../../apiserver/streams/relay.ts';
@@ -52,7 +52,11 @@ export interface StartedServer {
 export async function startServer(deps: ServerDeps, held: AsyncDisposableStack): Promise<StartedServer> {
   const { home, clock, ids, random, log } = deps;
   try {
-    const store = held.use(await openStore(deps.store, { path: home.store, clock, ids, log }));
+    // What is large is loaded while the store opens, which its own thread does.
+    const [store, { startApiServer }] = await Promise.all([
+      openStore(deps.store, { path: home.store, clock, ids, log }).then((opened) => held.use(opened)),
+      import('../../apiserver/server.ts'),
+    ]);
     const keys = await openServerPki(deps, clock, ids);
     const { pki, operatorTokenHash, serviceAccountKey, sealingKeys } = keys;
     const { name, uid } = serverName(home.serverName, deps.name, ids);

@@ -19,7 +19,7 @@ export interface Driver extends AsyncDisposable {
   list(signal: AbortSignal): Promise<readonly ObservedGuest[]>;
   /**
    * macOS slots that the hypervisor counts as taken though no guest that `list` shows as on has them; 0 where it knows of none. A restart of the
-   * machine gives them back. A change of it is a change of some guest to `changes`.
+   * machine gives them back. Who asks for it and then for `list` counts no slot twice. A change of it is a change of some guest to `changes`.
    */
   leakedSlots(signal: AbortSignal): Promise<number>;
   /**

@@ -60,6 +60,8 @@ export interface Guard<T extends KubeObject = KubeObject> {
 
 export const fence = {
   tenant: (namespace: string) => `fence/tenant/${namespace}`,
+  /** Whether something new may begin there: apart from the sums, so that VMs are bound while others are made. */
+  standing: (namespace: string) => `fence/standing/${namespace}`,
   host: (name: string) => `fence/host/${name}`,
   image: (name: string) => `fence/image/${name}`,
   unique: (what: string) => `fence/unique/${what}`,

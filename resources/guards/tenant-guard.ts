@@ -67,12 +67,16 @@ export const tenantFacts: Guard<Tenant> = {
   name: 'tenant-facts',
   fences({ before, after }) {
     const name = (after ?? before)?.metadata.name ?? '';
-    const ending = before?.metadata.deletionTimestamp !== after?.metadata.deletionTimestamp;
-    const same =
+    const sums =
       before !== undefined &&
       jsonEqual(before.spec.quota, after?.spec.quota) &&
       before.spec.hostGroup === after?.spec.hostGroup;
-    return same && !ending ? NO_FENCES : { bump: [fence.tenant(name)], compare: [] };
+    const standing =
+      before !== undefined &&
+      before.spec.disabled === after?.spec.disabled &&
+      before.metadata.deletionTimestamp === after?.metadata.deletionTimestamp;
+    if (sums && standing) return NO_FENCES;
+    return { bump: [fence.tenant(name), ...(standing ? [] : [fence.standing(name)])], compare: [] };
   },
   judge({ before, after }) {
     const name = after?.metadata.name ?? '';
@@ -81,22 +85,6 @@ export const tenantFacts: Guard<Tenant> = {
       answer: 'Forbidden',
       cause: 'ReservedName',
       message: `the name "${name}" is reserved: default, kube-* and coppice-* cannot be tenants`,
-    };
-  },
-};
-
-/** What holds something of the fleet may only begin in a namespace whose tenant stays. */
-export const livingTenant: Guard = {
-  name: 'living-tenant',
-  fences: () => NO_FENCES,
-  judge({ before, after }, world) {
-    if (before !== undefined || after === undefined) return undefined;
-    const tenant = world.get(TENANTS, undefined, after.metadata.namespace ?? '');
-    if (tenant?.metadata.deletionTimestamp === undefined) return undefined;
-    return {
-      answer: 'Forbidden',
-      cause: 'NamespaceTerminating',
-      message: `unable to create new content in namespace ${tenant.metadata.name} because its tenant is being deleted`,
     };
   },
 };

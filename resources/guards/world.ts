@@ -2,7 +2,7 @@ import type { Host } from '../kinds/host.ts';
 import type { Lease } from '../kinds/lease.ts';
 import type { VM } from '../kinds/vm.ts';
 import { entry } from '../meta/map-entry.ts';
-import { type KubeObject, objectKey } from '../meta/object.ts';
+import { type KubeObject, objectKey, splitKey } from '../meta/object.ts';
 import { resourceId } from '../meta/resource-id.ts';
 import type { Ref } from './refs.ts';
 import { type HostShare, hostShareOf, type TenantShare, tenantShareOf } from './shares.ts';
@@ -42,6 +42,14 @@ export function isOpen(lease: Lease): boolean {
   return lease.status?.phase !== 'Ended';
 }
 
+/** Has an object, which may be read only when it is looked at. */
+export interface Held {
+  readonly object: KubeObject;
+}
+
+/** The resources whose objects sums are made of. */
+const SUMMED: ReadonlySet<string> = new Set(['coppice.dev/vms', 'coppice.dev/hosts', 'coppice.dev/leases']);
+
 /**
  * The world as a set of objects with derived sums, kept up by `set`. A value laid over the committed one (`assume`) counts until the
  * committed one catches up or it is dropped, so admissions in flight see each other.
@@ -49,9 +57,9 @@ export function isOpen(lease: Lease): boolean {
  * Sums are derived from live objects on every change and never stored, so they cannot drift; `recount` proves it in tests.
  */
 export class World implements WorldView {
-  readonly #committed = new Map<string, Map<string, KubeObject>>();
+  readonly #committed = new Map<string, Map<string, Held>>();
   readonly #assumed = new Map<string, Map<string, { object: KubeObject | undefined; revision: number }>>();
-  readonly #namespaced = new Map<string, Map<string, Map<string, KubeObject>>>();
+  readonly #namespaced = new Map<string, Map<string, Map<string, Held>>>();
   readonly #tenants = new Map<string, Map<string, TenantShare>>();
   readonly #hosts = new Map<string, Map<string, HostShare>>();
   /** By namespace: the hosts that are its, and its Leases that are not over. */
@@ -74,9 +82,9 @@ export class World implements WorldView {
     const id = resourceId(kind);
     const assumed = this.#assumed.get(id);
     const base = namespace === undefined ? this.#committed.get(id) : this.#namespaced.get(id)?.get(namespace);
-    for (const [key, object] of base ?? []) {
+    for (const [key, held] of base ?? []) {
       const over = assumed?.get(key);
-      if (over === undefined) yield object as T;
+      if (over === undefined) yield held.object as T;
       else if (over.object !== undefined) yield over.object as T;
     }
     for (const [key, over] of assumed ?? []) {
@@ -115,12 +123,16 @@ export class World implements WorldView {
 
   /** A committed value at a revision (`undefined` = removed). Drops an assumption that it has caught up with. */
   set(kind: Ref<KubeObject>, key: string, object: KubeObject | undefined, revision: number): void {
-    const id = resourceId(kind);
-    const before = this.#current(id, key);
-    this.#commit(id, key, object);
+    this.hold(resourceId(kind), key, object && { object }, revision);
+  }
+
+  /** The same of an object that need not be read yet, of the resource with an id: it is looked at only where a sum is made of it. */
+  hold(id: string, key: string, held: Held | undefined, revision: number): void {
+    const before = SUMMED.has(id) ? this.#current(id, key) : undefined;
+    this.#commit(id, key, held);
     const over = this.#assumed.get(id)?.get(key);
     if (over !== undefined && over.revision <= revision) this.#assumed.get(id)?.delete(key);
-    this.#recontribute(id, key, before, this.#current(id, key));
+    this.#recontribute(id, key, before, SUMMED.has(id) ? this.#current(id, key) : undefined);
   }
 
   /** Counts a value that was submitted at `revision` but not yet seen committed. */
@@ -146,7 +158,7 @@ export class World implements WorldView {
       for (const [key, entry] of over) {
         if (entry.revision < revision) continue;
         over.delete(key);
-        this.#recontribute(id, key, entry.object, this.#committed.get(id)?.get(key));
+        this.#recontribute(id, key, entry.object, this.#committed.get(id)?.get(key)?.object);
       }
     }
   }
@@ -161,7 +173,7 @@ export class World implements WorldView {
       ])) {
         const object = this.#current(id, key);
         if (object === undefined) continue;
-        fresh.#commit(id, key, object);
+        fresh.#commit(id, key, { object });
         fresh.#recontribute(id, key, undefined, object);
       }
     }
@@ -170,20 +182,21 @@ export class World implements WorldView {
 
   #current(id: string, key: string): KubeObject | undefined {
     const over = this.#assumed.get(id)?.get(key);
-    return over === undefined ? this.#committed.get(id)?.get(key) : over.object;
+    return over === undefined ? this.#committed.get(id)?.get(key)?.object : over.object;
   }
 
-  #commit(id: string, key: string, object: KubeObject | undefined): void {
-    const objects = entry(this.#committed, id, () => new Map());
-    const namespace = object?.metadata.namespace ?? objects.get(key)?.metadata.namespace;
-    if (object === undefined) objects.delete(key);
-    else objects.set(key, object);
-    if (namespace === undefined) return;
-    const spaces = entry(this.#namespaced, id, () => new Map());
-    const inSpace = entry(spaces, namespace, () => new Map());
-    if (object === undefined) inSpace.delete(key);
-    else inSpace.set(key, object);
-    if (inSpace.size === 0) spaces.delete(namespace);
+  #commit(id: string, key: string, held: Held | undefined): void {
+    const { namespace } = splitKey(key);
+    const spaces = namespace === undefined ? undefined : entry(this.#namespaced, id, () => new Map());
+    if (held !== undefined) {
+      put(this.#committed, id, key, held);
+      if (spaces !== undefined && namespace !== undefined) put(spaces, namespace, key, held);
+      return;
+    }
+    this.#committed.get(id)?.delete(key);
+    if (spaces === undefined || namespace === undefined) return;
+    spaces.get(namespace)?.delete(key);
+    if (spaces.get(namespace)?.size === 0) spaces.delete(namespace);
   }
 
   #recontribute(id: string, key: string, before: KubeObject | undefined, after: KubeObject | undefined): void {

@@ -3,7 +3,7 @@ import { leaseCompanions } from '../guards/lease-companions.ts';
 import { leaseMinimum, leaseRecord, leaseRights } from '../guards/lease-guards.ts';
 import { leasePhases } from '../guards/lease-phases.ts';
 import { leaseQuota } from '../guards/lease-quota.ts';
-import { livingTenant } from '../guards/tenant-guard.ts';
+import { livingTenant } from '../guards/tenant-standing.ts';
 import { defineCoppiceKind, type ObjectOf } from '../meta/define-kind.ts';
 import { conditions, duration, instant, oneOf, quantity } from '../meta/schema.ts';
 import { labelSelector } from '../meta/selector-schema.ts';
@@ -14,7 +14,8 @@ const release = Type.Object(
     at: Type.Optional(instant({ description: 'When; absent or before the minimum is over means as soon as it is.' })),
     force: Type.Optional(
       Type.Boolean({
-        description: 'Operators only: it ends now, whatever the minimum. It is billed to the minimum all the same.',
+        description:
+          'Operators only: it ends now, whatever the minimum and whatever at says. It is billed to the minimum all the same.',
       }),
     ),
     by: Type.Optional(Type.String({ maxLength: 253, description: 'Who asked.', 'x-coppice-writer': 'admission' })),

@@ -1,8 +1,9 @@
 import { tenantFacts } from '../guards/tenant-guard.ts';
-import { admitTenant, tenantNamespace } from '../guards/tenant-namespace.ts';
+import { admitTenant, stayingNamespace, tenantNamespace } from '../guards/tenant-namespace.ts';
 import { defineCoppiceKind, type ObjectOf } from '../meta/define-kind.ts';
 import { conditions, instant, quantity } from '../meta/schema.ts';
 import { Type } from '../meta/type.ts';
+import { TENANT_TOKEN } from './tenant-token.ts';
 
 const spec = Type.Object(
   {
@@ -46,7 +47,7 @@ const spec = Type.Object(
         },
         {
           description:
-            'Operators only: a deletion ends its leases at once, billed to their minimum, and what stands in the way is removed or given up as lost.',
+            'Operators only: a deletion ends its leases at once, billed to their minimum, and does not wait for hosts that are held for it: those stay held to the end of their minimum.',
         },
       ),
     ),
@@ -97,17 +98,21 @@ export const Tenant = defineCoppiceKind({
   namespaced: false,
   spec,
   status,
+  actions: [TENANT_TOKEN],
   columns: [
     { name: 'Ready', type: 'string', jsonPath: '.status.conditions[?(@.type=="Ready")].status' },
+    { name: 'Enabled', type: 'string', jsonPath: '.status.conditions[?(@.type=="Enabled")].status' },
     { name: 'VMs', type: 'integer', jsonPath: '.status.used.vms' },
     { name: 'VCPUs', type: 'integer', jsonPath: '.status.used.vcpus' },
     { name: 'Memory', type: 'string', jsonPath: '.status.used.memory' },
+    { name: 'Leased Hosts', type: 'integer', jsonPath: '.status.used.leasedHosts' },
     { name: 'Max VMs', type: 'integer', jsonPath: '.spec.quota.maxVMs', priority: 1 },
     { name: 'Max VCPUs', type: 'integer', jsonPath: '.spec.quota.maxVCPUs', priority: 1 },
     { name: 'Max Memory', type: 'string', jsonPath: '.spec.quota.maxMemory', priority: 1 },
+    { name: 'Max Leased Hosts', type: 'integer', jsonPath: '.spec.quota.maxLeasedHosts', priority: 1 },
     { name: 'Display Name', type: 'string', jsonPath: '.spec.displayName', priority: 1 },
   ],
   nameRule: 'label',
-  rules: { admit: admitTenant, guards: [tenantFacts], companions: tenantNamespace },
+  rules: { admit: admitTenant, guards: [tenantFacts, stayingNamespace], companions: tenantNamespace },
 });
 export type Tenant = ObjectOf<typeof spec, typeof status>;

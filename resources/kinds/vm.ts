@@ -2,7 +2,8 @@ import { hostRoom } from '../guards/host-guard.ts';
 import { immutable } from '../guards/immutable.ts';
 import { imageUse } from '../guards/in-use.ts';
 import { ownGuest } from '../guards/own-guest.ts';
-import { livingTenant, vmQuota } from '../guards/tenant-guard.ts';
+import { vmQuota } from '../guards/tenant-guard.ts';
+import { enabledTenant, livingTenant } from '../guards/tenant-standing.ts';
 import { admitVM, knownSize } from '../guards/vm-admission.ts';
 import { defineCoppiceKind, type ObjectOf } from '../meta/define-kind.ts';
 import { conditions, duration, oneOf, quantity } from '../meta/schema.ts';
@@ -140,6 +141,7 @@ export const VM = defineCoppiceKind({
     admit: admitVM,
     guards: [
       livingTenant,
+      enabledTenant,
       knownSize,
       immutable('spec.image', 'spec.size', 'spec.class'),
       vmQuota,

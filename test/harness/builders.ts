@@ -1,6 +1,7 @@
 import type { GuardContext } from '../../resources/guards/guard.ts';
 import type { Host } from '../../resources/kinds/host.ts';
 import type { Image } from '../../resources/kinds/image.ts';
+import type { Lease } from '../../resources/kinds/lease.ts';
 import type { Tenant } from '../../resources/kinds/tenant.ts';
 import type { VM } from '../../resources/kinds/vm.ts';
 import type { ObjectMeta } from '../../resources/meta/object.ts';
@@ -80,6 +81,20 @@ export function aVM(
 
 export function aTenant(name = 'red', spec: Tenant['spec'] = {}): Tenant {
   return { apiVersion: 'coppice.dev/v1', kind: 'Tenant', metadata: meta(name), spec };
+}
+
+/** Lease `ci` of tenant `red`, that waits for a host. */
+export function aLease(
+  wish: { name?: string; namespace?: string; spec?: Partial<Lease['spec']>; status?: Lease['status'] } = {},
+): Lease {
+  const { name = 'ci', namespace = 'red', spec, status } = wish;
+  return {
+    apiVersion: 'coppice.dev/v1',
+    kind: 'Lease',
+    metadata: meta(name, { namespace, uid: `uid-of-${namespace}-${name}` }),
+    spec: { releasePolicy: 'Refuse', ...spec },
+    ...(status === undefined ? {} : { status }),
+  };
 }
 
 /** Image `tiny`, found by the hosts. */

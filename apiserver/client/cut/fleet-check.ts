@@ -11,6 +11,8 @@ import { listCut } from './list-cut.ts';
 import { type CutListener, type Gap, WatchedCut } from './watched-cut.ts';
 
 export interface CheckListener {
+  /** It judges from this revision on: at the beginning, and again after a gap. */
+  begun(revision: number, objects: number): void;
   violation(violation: Violation): void;
   gap(gap: Gap): void;
   /** A watch broke off, and is begun again; in words. */
@@ -100,7 +102,11 @@ export class FleetCheck {
   #listener(): CutListener {
     const { listener = {}, clock } = this.#options;
     return {
-      begun: (objects, revision) => this.#begin(objects, revision),
+      begun: (objects, revision) => {
+        const count = [...objects.values()].reduce((sum, items) => sum + items.length, 0);
+        listener.begun?.(revision, count);
+        this.#begin(objects, revision);
+      },
       step: (whole) => this.#step(whole),
       passed: (revision) => {
         this.#to = revision;

@@ -59,7 +59,8 @@ export class WatchedCut {
   #buffer: CutBuffer | undefined;
   /** Breaks off one watch, so that it is begun again. */
   readonly #breakOff = new Map<string, (why: Error) => void>();
-  #movedMs = 0;
+  /** Since when some watches are ahead of others. */
+  #apartMs: number | undefined;
 
   constructor(options: WatchedCutOptions) {
     this.#options = options;
@@ -77,10 +78,10 @@ export class WatchedCut {
       const begun = await this.#list(gap !== undefined, signal);
       if (begun === undefined) return;
       const { objects, revision } = begun;
-      const { listener, resources, clock } = this.#options;
+      const { listener, resources } = this.#options;
       if (gap !== undefined) listener.gap({ ...gap, to: revision - 1 });
       this.#buffer = new CutBuffer(resources.map(resourceId), revision);
-      this.#movedMs = clock.monotonic();
+      this.#apartMs = undefined;
       listener.begun(objects, revision);
       const why = await this.#followAll(this.#buffer, signal);
       gap = { from: this.#buffer.taken + 1, why };
@@ -178,13 +179,14 @@ export class WatchedCut {
     const before = buffer.taken;
     for (const whole of buffer.take()) listener.step(whole);
     const nowMs = clock.monotonic();
+    this.#apartMs ??= nowMs;
     if (buffer.taken > before) {
-      this.#movedMs = nowMs;
+      this.#apartMs = undefined;
       listener.passed(buffer.taken);
     } else if (buffer.size > mostWaiting) {
       throw new ForGood(`${buffer.size} events wait for the watch of ${buffer.last.join(' and ')}`);
-    } else if (nowMs - this.#movedMs > BEHIND_MS) {
-      this.#movedMs = nowMs;
+    } else if (nowMs - this.#apartMs > BEHIND_MS) {
+      this.#apartMs = undefined;
       for (const id of buffer.last) this.#breakOff.get(id)?.(new Error('it is behind the others'));
     }
   }

@@ -2,13 +2,6 @@ import type { Clock } from '../../../resources/ambient/clock.ts';
 
 /** How long a question waits for the one before it. */
 const PATIENCE_MS = 20;
-/** How long an answer takes before it is looked at whether those who asked are still there. */
-const SLOW_MS = 50;
-
-/** Who asks. The signal is asked for only when the answer takes its time: it may be made then. */
-interface Asker {
-  readonly signal: AbortSignal;
-}
 
 /**
  * One question asked by many. Each is answered by one that begins after it asked, as one under way may be older than what its asker knows. That begins
@@ -17,8 +10,8 @@ interface Asker {
 export class SharedQuestion<T> {
   readonly #clock: Clock;
   readonly #ask: () => Promise<T>;
-  /** Those who wait for the one that begins next. */
-  #next: Askers<T> | undefined;
+  /** The one that begins next. */
+  #next: PromiseWithResolvers<T> | undefined;
   /** How many are under way. */
   #asking = 0;
   #stop = () => {};
@@ -28,20 +21,19 @@ export class SharedQuestion<T> {
     this.#ask = ask;
   }
 
-  /** Rejects with the reason of the asker's signal, should that abort before a slow answer comes. */
-  answer(asker?: Asker): Promise<T> {
+  answer(): Promise<T> {
     if (this.#next === undefined) {
-      this.#next = new Askers(this.#clock);
+      this.#next = Promise.withResolvers();
       if (this.#asking === 0) setImmediate(() => this.#begin());
       else this.#stop = this.#clock.after(PATIENCE_MS, () => this.#begin());
     }
-    return this.#next.add(asker);
+    return this.#next.promise;
   }
 
   #begin(): void {
     this.#stop();
-    const askers = this.#next;
-    if (askers === undefined) return;
+    const next = this.#next;
+    if (next === undefined) return;
     this.#next = undefined;
     this.#asking += 1;
     const over = () => {
@@ -51,71 +43,12 @@ export class SharedQuestion<T> {
     this.#ask().then(
       (answer) => {
         over();
-        askers.answered(answer);
+        next.resolve(answer);
       },
       (error: unknown) => {
         over();
-        askers.failed(error);
+        next.reject(error);
       },
     );
   }
-}
-
-/** Those who share one question. One timer for all of them costs less than a listener on the signal of each. */
-class Askers<T> {
-  readonly #waiting = new Set<Waiting<T>>();
-  readonly #stop: () => void;
-  #slow = false;
-
-  constructor(clock: Clock) {
-    this.#stop = clock.after(SLOW_MS, () => {
-      this.#slow = true;
-      for (const waiting of this.#waiting) this.#heed(waiting);
-    });
-  }
-
-  add(asker: Asker | undefined): Promise<T> {
-    return new Promise((resolve, reject) => {
-      const waiting = { asker, resolve, reject, leave: nothing };
-      this.#waiting.add(waiting);
-      if (this.#slow) this.#heed(waiting);
-    });
-  }
-
-  answered(answer: T): void {
-    this.#stop();
-    for (const { resolve, leave } of this.#waiting) {
-      leave();
-      resolve(answer);
-    }
-  }
-
-  failed(error: unknown): void {
-    this.#stop();
-    for (const { reject, leave } of this.#waiting) {
-      leave();
-      reject(error);
-    }
-  }
-
-  #heed(waiting: Waiting<T>): void {
-    if (waiting.asker === undefined) return;
-    const { signal } = waiting.asker;
-    const gone = () => {
-      this.#waiting.delete(waiting);
-      waiting.reject(signal.reason);
-    };
-    signal.addEventListener('abort', gone, { once: true });
-    waiting.leave = () => signal.removeEventListener('abort', gone);
-    if (signal.aborted) gone();
-  }
-}
-
-const nothing = () => {};
-
-interface Waiting<T> {
-  readonly asker: Asker | undefined;
-  readonly resolve: (answer: T) => void;
-  readonly reject: (error: unknown) => void;
-  leave: () => void;
 }

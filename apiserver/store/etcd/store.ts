@@ -1,6 +1,7 @@
 import type { Clock } from '../../../resources/ambient/clock.ts';
 import type { Ids } from '../../../resources/ambient/ids.ts';
 import { type Logger, silentLogger } from '../../../resources/ambient/log.ts';
+import { slowWaits } from '../../../resources/ambient/slow-waits.ts';
 import { compactedError, futureError, untilAborted } from '../log-store.ts';
 import {
   type Batch,
@@ -84,7 +85,9 @@ export class EtcdStore implements Store {
   readonly #order = new KeyOrder();
   readonly #ending = new AbortController();
   readonly #running: Promise<void>;
-  readonly #pending = new Set<Promise<unknown>>();
+  /** Transactions under way, and what resolves when there are none. */
+  #pending = 0;
+  #idle: PromiseWithResolvers<void> | undefined;
   readonly #ranges = new RunningRanges();
   readonly #latest: SharedQuestion<number>;
   readonly #question: Buffer;
@@ -134,7 +137,8 @@ export class EtcdStore implements Store {
     this.#assertOpen();
     const away = this.#reach.whenAway();
     if (away !== undefined) await away;
-    return this.#latest.answer(asker);
+    const answer = this.#latest.answer();
+    return asker === undefined ? answer : slowWaits(this.#clock).unlessGone(answer, asker);
   }
 
   async get(key: string, signal?: AbortSignal): Promise<Entry | undefined> {
@@ -175,13 +179,13 @@ export class EtcdStore implements Store {
   txn(request: TxnRequest): StagedTxn {
     this.#assertOpen();
     checkTxn(request);
+    this.#pending += 1;
     const done = this.#submit(request);
-    const settled = done.then(
-      () => {},
-      () => {},
-    );
-    this.#pending.add(settled);
-    void settled.then(() => this.#pending.delete(settled));
+    const settled = () => {
+      this.#pending -= 1;
+      if (this.#pending === 0) this.#idle?.resolve();
+    };
+    done.then(settled, settled);
     return { done };
   }
 
@@ -239,7 +243,10 @@ export class EtcdStore implements Store {
   async #dispose(): Promise<void> {
     const closed = new StoreError('Closed', 'the store is closed');
     this.#closed ??= closed;
-    while (this.#pending.size > 0) await Promise.all(this.#pending);
+    if (this.#pending > 0) {
+      this.#idle = Promise.withResolvers();
+      await this.#idle.promise;
+    }
     this.#root.end(this.#closed);
     this.#ending.abort(this.#closed);
     await this.#running;
@@ -291,7 +298,8 @@ export class EtcdStore implements Store {
     away?.catch(() => {});
     let result: TxnResult;
     try {
-      await place.turn;
+      const { turn } = place;
+      if (turn !== undefined) await turn;
       if (away !== undefined) await away;
       const answer = await connection.send(TXN_PATH, encodeTxn(request, layout, revisions), deadlineMs);
       result = decodeTxn(answer, request, revisions);

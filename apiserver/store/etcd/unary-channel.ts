@@ -32,6 +32,8 @@ const MAX_ANSWER_BYTES = 4 << 20;
 export class UnaryChannel {
   readonly #options: ChannelOptions;
   #session: ClientHttp2Session | undefined;
+  /** The one that is not there yet. */
+  #opening: ClientHttp2Session | undefined;
   #connecting: Promise<ClientHttp2Session> | undefined;
   readonly #underWay = new Set<UnderWay>();
   #looking = false;
@@ -71,6 +73,7 @@ export class UnaryChannel {
   close(): void {
     this.#closed = true;
     this.#session?.destroy();
+    this.#opening?.destroy();
   }
 
   #usable(): ClientHttp2Session | undefined {
@@ -91,7 +94,7 @@ export class UnaryChannel {
     return new Promise((resolve, reject) => {
       if (this.#closed) return reject(unsent('it is closed'));
       const session = connect(address, { ...tls, maxSessionMemory: Number.MAX_SAFE_INTEGER });
-      this.#session = session;
+      this.#opening = session;
       let why: unknown;
       const stop = clock.after(CONNECT_MS, () => session.destroy(new Error('no answer in two seconds')));
       session.on('error', (error) => {
@@ -103,6 +106,7 @@ export class UnaryChannel {
       });
       session.once('remoteSettings', () => {
         stop();
+        this.#session = session;
         resolve(session);
       });
     });

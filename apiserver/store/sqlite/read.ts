@@ -15,7 +15,7 @@ interface Pointer {
 /** Reads at any revision that is not compacted away. */
 export class Reader {
   readonly #pointer;
-  readonly #pointers;
+  readonly #newest;
   readonly #row;
   readonly #step;
   readonly #settled;
@@ -26,7 +26,12 @@ export class Reader {
     const within = 'key >= ? AND key < ? AND key > ?';
     const at = `id BETWEEN ${ID.first('?1')} AND ${ID.last('?1')} AND key = ?2`;
     this.#pointer = database.prepare('SELECT key, rev FROM cur WHERE key = ?');
-    this.#pointers = database.prepare(`SELECT key, rev FROM cur WHERE ${within} ORDER BY key LIMIT ${SLICE.rows}`);
+    // Most keys are not younger than what is read: those come with their rows. Without its plus sign SQLite would first make an index of all keys.
+    this.#newest = database.prepare(
+      `SELECT cur.key, cur.rev, cur.created, log.value FROM cur
+       LEFT JOIN log ON cur.rev <= ?4 AND log.id BETWEEN ${ID.first('cur.rev')} AND ${ID.last('cur.rev')} AND +log.key = cur.key
+       WHERE cur.key >= ?1 AND cur.key < ?2 AND cur.key > ?3 ORDER BY cur.key LIMIT ${SLICE.rows}`,
+    );
     this.#row = database.prepare(`SELECT created, value FROM log WHERE ${at}`);
     this.#step = database.prepare(`SELECT prev, created FROM log WHERE ${at}`);
     this.#settled = database.prepare(`SELECT count(*) AS count FROM cur WHERE ${within} AND rev <= ? AND created > 0`);
@@ -49,9 +54,8 @@ export class Reader {
     let last = after;
     let left = limit;
     while (left > 0) {
-      const pointers = this.#pointers.all(prefix, end, last).map(toPointer);
-      if (pointers.length === 0) return 0;
-      const slice = this.#slice(pointers, revision, left);
+      const slice = this.#slice(this.#newest.iterate(prefix, end, last, revision), revision, left);
+      if (slice.last === '') return 0;
       last = slice.last;
       left -= slice.rows.length;
       yield slice.rows;
@@ -73,20 +77,26 @@ export class Reader {
     return rows;
   }
 
-  /** The rows of some of the keys, and the last key looked at. */
-  #slice(pointers: readonly Pointer[], revision: number, limit: number): { rows: LogRow[]; last: string } {
+  /** The rows of some of the keys, and the last key looked at; '' for none. */
+  #slice(newest: Iterable<Found>, revision: number, limit: number): { rows: LogRow[]; last: string } {
     const rows: LogRow[] = [];
     let bytes = 0;
     let last = '';
-    for (const pointer of pointers) {
-      last = pointer.key;
-      const row = this.#live(pointer, revision);
+    for (const found of newest) {
+      last = text(found.key);
+      const row = this.#rowAt(last, found, revision);
       if (row === undefined) continue;
       rows.push(row);
       bytes += row.value?.byteLength ?? 0;
       if (rows.length >= limit || bytes >= SLICE.bytes) break;
     }
     return { rows, last };
+  }
+
+  #rowAt(key: string, found: Found, revision: number): LogRow | undefined {
+    const newest = integer(found.rev);
+    if (newest > revision) return this.#live({ key, revision: newest }, revision);
+    return integer(found.created) > 0 ? toRow(key, newest, found) : undefined;
   }
 
   /** Live keys at `revision` after `last`. Both questions are asked in one turn; the log they lead to never changes. */

@@ -110,6 +110,7 @@ export class SimDriver implements Driver {
   }
 
   async leakedSlots(): Promise<number> {
+    await this.#host.settled();
     return this.#faults.leaks.length;
   }
 

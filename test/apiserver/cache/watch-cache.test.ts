@@ -261,6 +261,52 @@ describe('stored objects', () => {
   });
 });
 
+describe('an object that was loaded', () => {
+  const unlooked = (value: Uint8Array) => {
+    let parsed = 0;
+    const read = decodeStored('demo/a', value, 7, (text) => {
+      parsed++;
+      return parseJson(text).value;
+    });
+    return { read, parsed: () => parsed };
+  };
+
+  it('is read when somebody looks at it, once, and its bytes are had without', () => {
+    const { read, parsed } = unlooked(encodeStored(aWidget({ name: 'a' })));
+    assert.match(Buffer.from(read.bytes).toString(), /"metadata":{"resourceVersion":"7",/);
+    assert.equal(parsed(), 0);
+    assert.equal(read.object.metadata.resourceVersion, '7');
+    assert.equal(read.object, read.object);
+    assert.equal(parsed(), 1);
+  });
+
+  it('is not read to be kept, but where sums are made of it', async () => {
+    const store = await MemoryStore.open({ ids: systemIds });
+    const broken = Buffer.from('{"metadata":{"name":"broken"},,}');
+    const load = async (resource: string) => {
+      const puts = [{ key: `objects/${resource}/demo/broken`, value: broken }];
+      await store.txn({ compares: [], puts, deletes: [] }).done;
+      const cache = new WatchCache(store);
+      const stop = new AbortController();
+      const { following } = await cache.start(stop.signal);
+      stop.abort();
+      await following;
+      return cache;
+    };
+    const cache = await load(RESOURCE);
+    assert.throws(() => cache.resource(RESOURCE).get('demo/broken')?.object, /broken cannot be read/);
+    assert.throws(
+      () => [...cache.world.list({ group: 'demo.example.com', plural: 'widgets' })],
+      /broken cannot be read/,
+    );
+    await assert.rejects(load('coppice.dev/vms'), /no longer follows/);
+  });
+
+  it('must be an object', () => {
+    assert.throws(() => unlooked(Buffer.from('[]')), /demo\/a is no object/);
+  });
+});
+
 describe('a range of keys', () => {
   const all = ['a/1', 'a/2', 'a-b/1', 'ab/1', 'b/1'].sort().map((key) => ({ ...stored('x', 1), key }));
   const keys = (namespace?: string, after?: string) => keyRange(all, namespace, after).map(({ key }) => key);

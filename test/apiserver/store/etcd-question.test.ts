@@ -44,19 +44,6 @@ describe('a question that many ask', () => {
     assert.equal(await first, 1);
   });
 
-  it('lets who goes away go when the answer takes its time, and nobody else', async () => {
-    const { open, question } = asked();
-    const leaving = new AbortController();
-    const left = question.answer(leaving);
-    const stays = question.answer(new AbortController());
-    await setImmediate();
-    leaving.abort(new Error('gone'));
-    await assert.rejects(left, /gone/);
-    await assert.rejects(question.answer({ signal: AbortSignal.abort(new Error('never there')) }), /never there/);
-    open[0]?.resolve(1);
-    assert.equal(await stays, 1);
-  });
-
   it('tells all who share it how it failed', async () => {
     const { open, question } = asked();
     const answers = Promise.allSettled([question.answer(), question.answer()]);

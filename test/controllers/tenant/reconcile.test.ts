@@ -77,7 +77,7 @@ describe('the tenant duty', () => {
     await fleet.resource<Tenant>(Tenant).delete('red');
 
     await fleet.eventually('waits for the guest', () => ready(fleet)?.reason === 'Deleting');
-    assert.equal(ready(fleet)?.message, 'waits until the guests of 1 VMs are gone: a');
+    assert.equal(ready(fleet)?.message, 'waits until the guest of 1 VM is gone: a');
     await fleet.eventually('VM is being deleted', () => fleet.vm('a')?.metadata.deletionTimestamp !== undefined);
     assert.equal(fleet.all(WIDGET).length, 2);
 

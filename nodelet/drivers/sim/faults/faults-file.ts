@@ -63,11 +63,13 @@ export class FaultsFile {
   }
 
   #error(problems: readonly { readonly path: FieldPath; readonly words: string }[]): FaultsError {
-    const lines = problems.map(({ path, words }) => {
-      const line = this.#lineOf(path);
-      const field = path.length === 0 ? '' : `${pathText(path)}: `;
-      return `${this.name}${line === undefined ? '' : `, line ${line}`}: ${field}${words}`;
-    });
+    const placed = problems.map((problem) => ({ ...problem, line: this.#lineOf(problem.path) }));
+    const lines = placed
+      .sort((a, b) => (a.line ?? 0) - (b.line ?? 0))
+      .map(({ path, words, line }) => {
+        const field = path.length === 0 ? '' : `${pathText(path)}: `;
+        return `${this.name}${line === undefined ? '' : `, line ${line}`}: ${field}${words}`;
+      });
     return new FaultsError(lines.join('\n'));
   }
 }

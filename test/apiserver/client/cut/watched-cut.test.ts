@@ -55,6 +55,7 @@ describe('several resources watched as one', () => {
   let running: Promise<void> | undefined;
   /** What is done to the requests of the cut. */
   let through: (send: Transport) => Transport;
+  let mostWaiting: number | undefined;
 
   const begin = async () => {
     const send: Transport = (request) => through(test.server.transportFor(OPERATOR))(request);
@@ -64,6 +65,7 @@ describe('several resources watched as one', () => {
       listener: heard,
       clock,
       random: () => 0,
+      ...(mostWaiting === undefined ? {} : { mostWaiting }),
     });
     running = cut.run(stop.signal);
     await eventually(clock, 'it has begun', () => heard.lines.length > 0);
@@ -86,6 +88,7 @@ describe('several resources watched as one', () => {
     heard = new Heard();
     stop = new AbortController();
     through = (send) => send;
+    mostWaiting = undefined;
   });
   afterEach(async () => {
     stop.abort();
@@ -165,6 +168,45 @@ describe('several resources watched as one', () => {
     await hears('+tenants/after');
   });
 
+  it('begin a watch again that says nothing while the others go on', async () => {
+    let mute = true;
+    through = (send) => async (request) => {
+      const answer = await send(request);
+      if (!mute || !request.path.includes('hosts?') || !request.path.includes('watch=true')) return answer;
+      mute = false;
+      return { ...answer, body: nothingOf(answer.body) };
+    };
+    await begin();
+    for (let i = 0; i < 40; i++) {
+      await host(`h${i}`);
+      await clock.advance(1_000);
+    }
+    await hears('+hosts/h39');
+    assert.deepEqual(
+      heard.lines.slice(1),
+      Array.from({ length: 40 }, (_, i) => `+hosts/h${i}`),
+    );
+    assert.deepEqual(heard.broken, ['the watch of hosts broke off: it is behind the others']);
+    assert.deepEqual(heard.gaps, []);
+  });
+
+  it('hold no more than so much for a watch that is behind, and tell what that leaves out', async () => {
+    let mute = true;
+    mostWaiting = 20;
+    through = (send) => async (request) => {
+      const answer = await send(request);
+      if (!mute || !request.path.includes('tenants?') || !request.path.includes('watch=true')) return answer;
+      mute = false;
+      return { ...answer, body: nothingOf(answer.body) };
+    };
+    await begin();
+    for (let i = 0; i < 25; i++) await host(`h${i}`);
+    await eventually(clock, 'it gave up on it', () => heard.gaps.length > 0);
+    assert.match(heard.gaps[0]?.why ?? '', /21 events wait for the watch of coppice.dev\/tenants/);
+    await host('after');
+    await hears('+hosts/after');
+  });
+
   it('do not begin where they may not look', async () => {
     const client = test.as({ user: 'nobody', groups: [] });
     const cut = new WatchedCut({ client, resources: WATCHED, listener: heard, clock, random: () => 0 });
@@ -180,6 +222,11 @@ async function* afterTwo(body: AsyncIterable<Uint8Array>, broke: () => void): As
     broke();
     throw new Error('broken off');
   }
+}
+
+/** Reads it, and tells nothing of it. */
+async function* nothingOf(body: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
+  for await (const piece of body) if (piece.length === 0) yield piece;
 }
 
 async function* untilAway(body: AsyncIterable<Uint8Array>, away: () => boolean): AsyncIterable<Uint8Array> {

@@ -10,6 +10,7 @@ import { SimDriver } from '../../../../nodelet/drivers/sim/sim-driver.ts';
 import { SimGuestsFile } from '../../../../nodelet/drivers/sim/sim-guests-file.ts';
 import { silentLogger } from '../../../../resources/ambient/log.ts';
 import { ManualClock } from '../../../../resources/ambient/manual-clock.ts';
+import { systemClock } from '../../../../resources/ambient/system-clock.ts';
 import { eventually } from '../eventually.ts';
 
 const GIB = 1024 ** 3;
@@ -137,6 +138,32 @@ describe('a simulated host', () => {
     await clock.advance(10_000);
     await eventually('b is off', async () => isDeepStrictEqual(await powers(driver), { b: 'Off' }));
     assert.equal((await driver.list(signal))[0]?.stopReason, 'Crashed');
+  });
+
+  it('ends a guest when it is due, though nobody asks, and has no timer after that', async () => {
+    const driver = await open([{ fault: 'CrashedGuest', running: '10m' }]);
+    await create(driver, 'a');
+    await start(driver, 'a');
+    const heard = driver.changes(signal)[Symbol.asyncIterator]();
+    await clock.advance(10 * 60_000);
+    assert.equal((await heard.next()).value, 'a');
+    assert.deepEqual(await powers(driver), { a: 'Off' });
+    assert.equal(clock.waiting, 0);
+  });
+
+  it('tells of its guests when its disk is full, and when it is not any more', async () => {
+    const driver = await open();
+    await create(driver, 'a');
+    await start(driver, 'a');
+    const heard = driver.changes(signal)[Symbol.asyncIterator]();
+    await driver.inject([{ fault: 'DiskFull', for: '1m' }]);
+    assert.equal((await heard.next()).value, 'a');
+    assert.equal((await driver.list(signal))[0]?.problem?.reason, 'DiskFull');
+    await assert.rejects(create(driver, 'b'), { reason: 'NoSpace', message: /full/ });
+    await clock.advance(60_000);
+    assert.equal((await heard.next()).value, 'a');
+    assert.equal((await driver.list(signal))[0]?.problem, undefined);
+    await create(driver, 'b');
   });
 
   it('shows a stepped clock in its times and to whoever asks the host for the time', async () => {
@@ -285,6 +312,43 @@ describe('the file of simulated guests', () => {
     await host.save();
     assert.match(await readFile(path, 'utf8'), /"b"/);
     await first;
+  });
+
+  it('gives back what was in it to whoever opens a host again whose process died, and nothing of what that one still does', async () => {
+    const file = await SimGuestsFile.open(join(root, 'guests.json'), systemClock);
+    const dead = file.host('mac-1');
+    const other = file.host('mac-2');
+    dead.guests.set('a', guest('a'));
+    await dead.save();
+    dead.guests.set('b', guest('b'));
+    file.kill('mac-1');
+    dead.guests.set('c', guest('c'));
+    await dead.save();
+    other.guests.set('d', guest('d'));
+    await other.save();
+    const again = await file.reopen('mac-1');
+    assert.deepEqual([...again.guests.keys()], ['a']);
+    assert.deepEqual([...again.saved.keys()], ['a']);
+    again.guests.set('e', guest('e'));
+    await again.save();
+    const read = await SimGuestsFile.open(join(root, 'guests.json'), systemClock);
+    assert.deepEqual([...read.host('mac-1').guests.keys()], ['a', 'e']);
+    assert.deepEqual([...read.host('mac-2').guests.keys()], ['d']);
+  });
+
+  it('has what a write had taken when the process died', async () => {
+    const file = await SimGuestsFile.open(join(root, 'guests.json'), systemClock);
+    const dead = file.host('mac-1');
+    dead.guests.set('a', guest('a'));
+    const saving = dead.save();
+    // The write has begun, and is not done.
+    await Promise.resolve();
+    await Promise.resolve();
+    file.kill('mac-1');
+    const again = await file.reopen('mac-1');
+    const read = await SimGuestsFile.open(join(root, 'guests.json'), systemClock);
+    assert.deepEqual([...again.guests.keys()], [...read.host('mac-1').guests.keys()]);
+    await saving;
   });
 
   it('names a file that is not one', async () => {

@@ -1,0 +1,4 @@
+// Loaded before a measured program: what bin/run.js does before it loads ours.
+import { importQuickly } from '../bin/quick-imports.js';
+
+importQuickly();
