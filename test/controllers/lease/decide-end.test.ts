@@ -82,7 +82,11 @@ describe('the end of a lease', () => {
   });
 
   it("waits until the guests of the lessee are gone, and nobody else's", () => {
-    const own = aVM({ name: 'a', spec: { hostName: 'mac-1' }, status: { guest: { id: 'a', power: 'Running', epoch: 1 } } });
+    const own = aVM({
+      name: 'a',
+      spec: { hostName: 'mac-1' },
+      status: { guest: { id: 'a', power: 'Running', epoch: 1 } },
+    });
     const others = aVM({ name: 'b', namespace: 'blue', spec: { hostName: 'mac-1' } });
     const gone = { ...own, status: { guest: { id: 'a', power: 'Gone' as const, epoch: 1 } } };
     const deleted = { ...gone, metadata: { ...gone.metadata, deletionTimestamp: instant(GRANTED) } };
