@@ -12,7 +12,7 @@ describe('a fleet of real processes, all of them killed and halted', () => {
   it('breaks no promise for twenty seconds', async function () {
     this.timeout(300_000);
     process.stdout.write(`      COPPICE_SEED=${SEED}\n`);
-    await using world = await FleetProcesses.start({ store: 'sqlite', seed: SEED });
+    await using world = await FleetProcesses.start({ store: 'sqlite', seed: SEED, controllers: 1, nodelets: 1 });
     const report = await runFleet(world, { clock, random: new Random(SEED), durationMs: DURATION_MS });
     assert.deepEqual(report.violations, [], [`seed ${SEED}`, ...fleetLines(report)].join('\n'));
     assert.ok(report.figures.judged > 1, 'nothing was judged');

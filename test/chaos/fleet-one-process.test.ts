@@ -11,12 +11,12 @@ describe('a fleet in one process, on a clock of its own, over a store that fails
   it('breaks no promise, whatever its tenants do for days', async function () {
     this.timeout(300_000);
     process.stdout.write(`      COPPICE_SEED=${SEED}\n`);
-    const report = await runFleetChaos(SEED, 300);
+    const report = await runFleetChaos(SEED, 200);
     assert.deepEqual(report.violations, [], told(report));
     assert.equal(report.figures.unseen, 0, 'every revision was judged');
     for (const what of ['leases granted', 'VMs running', 'VMs gone'])
       assert.ok((report.seen.get(what) ?? 0) > 0, `there were no ${what}\n${told(report)}`);
-    assert.ok(report.figures.judged > 100, told(report));
+    assert.ok(report.figures.judged > 50, told(report));
   });
 
   it('would be seen to break one', async function () {

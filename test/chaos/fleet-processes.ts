@@ -19,13 +19,13 @@ interface FleetProcessesOptions {
   readonly store: 'sqlite' | 'etcd';
   /** Of the faults of simulated hosts. */
   readonly seed: number;
+  /** Processes of each; 2 when absent. */
+  readonly controllers?: number;
+  readonly nodelets?: number;
 }
 
 const ENROLL_MS = 60_000;
-const HOSTS = [
-  ['mac-1', 'mac-2'],
-  ['mac-3', 'mac-4'],
-] as const;
+const HOSTS_EACH = 2;
 
 /** What goes wrong on hosts by itself. */
 const simFaults = (seed: number) => `
@@ -40,7 +40,7 @@ faults:
   - {fault: Partition, after: 5s..15s, for: 1s..4s, every: 10s..30s}
 `;
 
-/** A fleet of real processes: API servers over a store, two processes of controllers, and two of nodelets with two simulated Macs each. Any of them may be killed, and halted. */
+/** A fleet of real processes: API servers over a store, processes of controllers, and processes of nodelets with two simulated Macs each. Any of them may be killed, and halted. */
 export class FleetProcesses implements ChaosWorld {
   readonly servers: readonly Transport[];
   readonly faults: readonly Fault[];
@@ -56,7 +56,7 @@ export class FleetProcesses implements ChaosWorld {
   }
 
   /** Resolves when hosts and controllers are there. */
-  static async start({ store, seed }: FleetProcessesOptions): Promise<FleetProcesses> {
+  static async start({ store, seed, controllers = 2, nodelets = 2 }: FleetProcessesOptions): Promise<FleetProcesses> {
     await using held = new AsyncDisposableStack();
     const folder = await temporaryFolder(join(tmpdir(), 'coppice-fleet-'), held);
     const etcd = store === 'etcd' ? held.use(await EtcdCluster.start(1)) : undefined;
@@ -73,7 +73,7 @@ export class FleetProcesses implements ChaosWorld {
     const transport = held.use(openFailover({ servers: choice, clock, random: Math.random }, connectionTo));
     const client = new ApiClient(transport.send);
     const reached = urls.flatMap((url) => ['--server', url]);
-    const places = await startOthers({ folder, home: first.home, reached, client, seed }, held);
+    const places = await startOthers({ folder, home: first.home, reached, client, seed, controllers, nodelets }, held);
     const stored = etcd?.members.map((member, i) => pauseOf(member, `etcd ${i}`)) ?? [];
     return new FleetProcesses(held.move(), {
       client,
@@ -106,30 +106,31 @@ interface Others {
   readonly reached: readonly string[];
   readonly client: ApiClient;
   readonly seed: number;
+  readonly controllers: number;
+  readonly nodelets: number;
 }
 
-async function startOthers(
-  { folder, home, reached, client, seed }: Others,
-  held: AsyncDisposableStack,
-): Promise<ReadonlyMap<string, ProcessPlace>> {
+async function startOthers(others: Others, held: AsyncDisposableStack): Promise<ReadonlyMap<string, ProcessPlace>> {
+  const { folder, home, reached, client, seed } = others;
   const places = new Map<string, ProcessPlace>();
-  for (const i of [0, 1]) {
+  for (let i = 0; i < others.controllers; i++) {
     const options = { command: 'controllers' as const, home, args: reached, ready: /stands by for|leads / };
     places.set(`controllers ${i}`, held.use(new ProcessPlace(options)));
   }
-  for (const [i, names] of HOSTS.entries()) {
+  const enrolled: Promise<void>[] = [];
+  for (let i = 0; i < others.nodelets; i++) {
     const own = join(folder, `nodelet-${i}`);
     await mkdir(own, { recursive: true });
     const faults = join(own, 'faults.yaml');
     await writeFile(faults, simFaults(seed + i));
-    await enroll(own, names, reached, client);
+    const names = Array.from({ length: HOSTS_EACH }, (_, n) => `mac-${i * HOSTS_EACH + n + 1}`);
+    enrolled.push(enroll(own, names, reached, client));
     const args = ['--driver', 'sim', '--faults', faults];
-    places.set(
-      `nodelet ${i}`,
-      held.use(new ProcessPlace({ command: 'nodelet', home: own, args, ready: /up in [0-9.]+ s/ })),
-    );
+    const options = { command: 'nodelet' as const, home: own, args, ready: /up in [0-9.]+ s/ };
+    places.set(`nodelet ${i}`, held.use(new ProcessPlace(options)));
   }
-  for (const place of places.values()) await place.start();
+  await Promise.all(enrolled);
+  await Promise.all([...places.values()].map((place) => place.start()));
   return places;
 }
 

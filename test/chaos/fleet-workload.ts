@@ -96,7 +96,8 @@ export class FleetWorkload {
         (signal) => this.#one(Tenant, signal, (tenants, { metadata }) => tenants.delete(metadata.name, {}, signal)),
       ],
       [5, 'quota set', (signal) => this.#setQuota(signal)],
-      [3, 'host cordoned or not', (signal) => this.#setHost(signal, { cordoned: this.#deps.random.oneIn(3) })],
+      [1, 'host cordoned', (signal) => this.#setHost(signal, { cordoned: true })],
+      [4, 'host uncordoned', (signal) => this.#setHost(signal, { cordoned: false })],
       [5, 'scrub asked for', (signal) => this.#setHost(signal, { scrub: this.#scrub() })],
       [2, 'policy set', (signal) => this.#setPolicy(signal)],
     ];
@@ -172,6 +173,7 @@ export class FleetWorkload {
   #setHost(signal: AbortSignal, spec: Partial<Host['spec']>): Promise<unknown> {
     return this.#one(Host, signal, (hosts, host) => {
       if (spec.scrub !== undefined && host.status?.lease !== undefined) return NOTHING;
+      if (spec.cordoned === (host.spec.cordoned ?? false)) return NOTHING;
       return hosts.patch(host.metadata.name, { spec }, {}, signal);
     });
   }
