@@ -3,7 +3,7 @@ import { WorkQueue } from '../controllers/runtime/queue.ts';
 import { hasReason, orGone } from '../controllers/runtime/write.ts';
 import type { Logger } from '../resources/ambient/log.ts';
 import { withDeadline } from '../resources/ambient/with-deadline.ts';
-import { isLost } from '../resources/guards/host-lost.ts';
+import { isLost, isOfAnotherHost } from '../resources/guards/host-lost.ts';
 import { holdsNothing } from '../resources/guards/vms-using.ts';
 import { Host } from '../resources/kinds/host.ts';
 import type { VM } from '../resources/kinds/vm.ts';
@@ -157,8 +157,10 @@ export class Nodelet {
         this.#queue.add('host');
         this.#wakeWaiting();
       }),
-      this.#view.hosts.subscribe(({ after }) => {
+      this.#view.hosts.subscribe(({ before, after }) => {
         this.#queue.add('host');
+        if (before?.metadata.uid !== after?.metadata.uid)
+          for (const id of this.#observed.keys()) this.#queue.add(`guest/${id}`);
         for (const id of after?.spec.removeOrphans ?? []) this.#queue.add(`guest/${id}`);
       }),
       this.#view.images.subscribe(({ key, before, after }) => {
@@ -317,6 +319,7 @@ export class Nodelet {
     const { driver, client, clock, log, name, reserveBytes } = this.#options;
     return {
       host: name,
+      hostUID: () => this.#hosts.get(name)?.metadata.uid,
       driver,
       client,
       clock,
@@ -361,8 +364,10 @@ export class Nodelet {
     return this.#latest([...this.#view.vms.list()]);
   }
 
-  /** As new as is known. Those that were given up are bound to the host of before. */
+  /** As new as is known, without those of a Host that was given up: with it they were, whatever is called like it now. */
   #latest(vms: readonly VM[]): readonly VM[] {
-    return vms.map((vm) => this.#vms.get(objectKey(vm.metadata)) ?? vm).filter((vm) => !isLost(vm));
+    const host = this.#hosts.get(this.#options.name);
+    const isOurs = (vm: VM) => !isLost(vm) && (host === undefined || !isOfAnotherHost(vm, host));
+    return vms.map((vm) => this.#vms.get(objectKey(vm.metadata)) ?? vm).filter(isOurs);
   }
 }

@@ -13,6 +13,8 @@ import { type Hold, vmStatus } from './vm-report.ts';
 
 export interface GuestDeps extends ActDeps {
   readonly host: string;
+  /** Of the Host as it is now; undefined while there is none. */
+  readonly hostUID: () => string | undefined;
   readonly client: ApiClient;
   /** The VM objects bound here that name a guest, as new as this process knows them. */
   readonly vmsOf: (guestID: string) => readonly VM[];
@@ -58,7 +60,7 @@ function bySay(a: VM, b: VM): number {
 
 async function report(job: Job, vm: VM, hold: Hold | undefined, deps: GuestDeps, signal: AbortSignal): Promise<void> {
   const { host, client, clock, operations } = deps;
-  const status = vmStatus({ ...job, vm, hold, host, nowMs: clock.now() });
+  const status = vmStatus({ ...job, vm, hold, host, hostUID: deps.hostUID(), nowMs: clock.now() });
   // A start just begun is told of by the driver at once: until then there is nothing new to say.
   const begun = job.guest?.power === 'Off' && job.cell.action === 'start' && operations.current(job.id) === 'start';
   const known = vm.status?.phase === status.phase && vm.status?.observedGeneration === status.observedGeneration;
@@ -72,7 +74,8 @@ async function release(vm: VM, deps: GuestDeps, signal: AbortSignal): Promise<vo
   const vms = deps.client.resource<VM>(VM, vm.metadata.namespace);
   if (finalizerStage(vm, GUEST_FINALIZER) !== 'cleanup') return;
   const job: Job = { id: guestIDOf(vm), vm, guest: undefined, cell: PLAN.Deleting.None };
-  const status = vmStatus({ ...job, vm, hold: undefined, host: deps.host, nowMs: deps.clock.now() });
+  const { host, hostUID, clock } = deps;
+  const status = vmStatus({ ...job, vm, hold: undefined, host, hostUID: hostUID(), nowMs: clock.now() });
   const written = await writeStatus(vms, vm, status, signal);
   if (written !== undefined) await releaseFinalizer(vms, written, GUEST_FINALIZER, signal);
 }

@@ -53,7 +53,7 @@ export function checkHostWrite(frame: WriteFrame, before: KubeObject | undefined
 /** Finalizers under `coppice.dev/` belong to controllers, hosts and operators. */
 export function checkFinalizers(frame: WriteFrame, before: KubeObject | undefined, draft: KubeObject): void {
   const role = roleOf(frame.identity);
-  if (role !== undefined && role !== 'serviceaccount') return;
+  if (role !== undefined && role !== 'serviceaccount' && role !== 'owner') return;
   const ours = (object: KubeObject | undefined) =>
     (object?.metadata.finalizers ?? []).filter((f) => f.startsWith(`${COPPICE_GROUP}/`));
   if (jsonEqual(ours(before), ours(draft))) return;

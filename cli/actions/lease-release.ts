@@ -1,7 +1,7 @@
 import { systemClock } from '../../resources/ambient/system-clock.ts';
 import { confirm } from '../confirm.ts';
 import type { Target } from '../coppice-command.ts';
-import { Exit, Failure } from '../failure.ts';
+import { Exit, Failure, usage } from '../failure.ts';
 import { type Io, printLine, warn } from '../io.ts';
 import { LEASES, type LeaseView, leaseName } from '../lease-ref.ts';
 import { conditionOf } from '../render/conditions.ts';
@@ -26,19 +26,21 @@ export async function releaseLease(io: Io, target: Target, options: LeaseRelease
   const timeoutMs = durationFlag('timeout', options.timeout);
   const name = leaseName(options.words, 'lease release');
   const { at, force } = options;
+  if (at !== undefined && force) throw usage('--force is now, so it goes without --at', 'lease release');
   if (at !== undefined && Number.isNaN(Date.parse(at)))
     throw new Failure(`--at ${at} is not an instant`, { hint: 'such as 2026-12-24T18:00:00Z' });
   if (!options.yes) {
     const how = force ? 'now, whatever its minimum' : (at ?? 'as soon as its minimum is over');
     await confirm(io, {
-      tells: `this ends lease ${name} (${how}) and deletes the VMs on its host`,
-      asks: `End lease ${name} (${how}), and delete the VMs on its host?`,
+      what: `this ends lease ${name} (${how}) and deletes the VMs on its host`,
+      question: `End lease ${name} (${how}), and delete the VMs on its host?`,
       undone: 'nothing was released',
     });
   }
   await using session = await openSession(io, target);
   const leases = session.client.resource<LeaseView>(LEASES, session.namespace);
-  const release = { ...(at === undefined ? {} : { at }), ...(force ? { force } : {}) };
+  // What an earlier release asked for does not hold any more.
+  const release = { at: at ?? null, force: force ? true : null };
   const asked = await leases.patch(name, { spec: { release } }, { fieldManager: 'coppice' }, io.signal);
   const endsMs = Date.parse(asked.status?.endsAt ?? '');
   if (endsMs - systemClock.now() > DUE_SOON_MS) {

@@ -1,5 +1,5 @@
 import { rfc3339 } from '../../resources/ambient/clock.ts';
-import { HOST_LOST, isLost } from '../../resources/guards/host-lost.ts';
+import { HOST_LOST, isLost, isOfAnotherHost } from '../../resources/guards/host-lost.ts';
 import type { CoordinationLease } from '../../resources/kinds/coordination-lease.ts';
 import type { Host } from '../../resources/kinds/host.ts';
 import type { VM } from '../../resources/kinds/vm.ts';
@@ -32,6 +32,7 @@ export function decideVM(
   const leaves = vm.metadata.deletionTimestamp !== undefined;
   if (isLost(vm)) return leaves ? { kind: 'nothing' } : { kind: 'tell', status: lost(vm, name, nowMs) };
   if (host !== undefined) {
+    if (isOfAnotherHost(vm, host)) return { kind: 'tell', status: lost(vm, name, nowMs) };
     if (!isSilent(host)) return { kind: 'nothing' };
     return { kind: 'tell', status: { conditions: ready(vm, nowMs, 'Unknown', unreachable(name, lease, leaves)) } };
   }

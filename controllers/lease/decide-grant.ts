@@ -43,7 +43,7 @@ export function decideGrant(lease: Lease, world: WorldView, hosts: readonly Host
       why = turnedDown.message;
     }
   }
-  const held = fitting.filter((host) => takesOver(lease, host));
+  const held = fitting.filter((host) => takesOver(lease, host, world));
   const best = (held.length > 0 ? held : fitting).toSorted(bySize)[0];
   if (best !== undefined) {
     const quota = leasedHostRefusal(lease.metadata.namespace ?? '', best.metadata.name, world);

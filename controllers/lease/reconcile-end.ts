@@ -21,7 +21,8 @@ export async function reconcileLease(key: string, deps: LeaseDeps, signal: Abort
   if (lease === undefined) return {};
   const { client, clock, log, events } = deps;
   const leases = client.resource<Lease>(Lease, lease.metadata.namespace);
-  const end = decideEnd(lease, vmsOn(lease.status?.host, deps), deps.view.world, deps.steady.read());
+  const reading = deps.steady.readFor(lease.metadata.uid, lease.status?.grantedAt);
+  const end = decideEnd(lease, vmsOn(lease.status?.host, deps), deps.view.world, reading);
   switch (end.kind) {
     case 'nothing':
       return {};
@@ -46,6 +47,7 @@ export async function reconcileLease(key: string, deps: LeaseDeps, signal: Abort
     case 'let-go':
       // The server may know of a guest that is not seen here yet; it says so, and the caches will show it.
       await writeStatus(leases, lease, endedStatus(lease, clock.now()), signal);
+      deps.steady.forget(lease.metadata.uid);
       log.info('lease ended', { lease: key, host: lease.status?.host });
       return {};
     case 'release':
@@ -98,7 +100,8 @@ export async function reconcileClaim(name: string, deps: LeaseDeps, signal: Abor
   if (host === undefined || claim === undefined) return {};
   const { client, clock, log } = deps;
   const hosts = client.resource<Host>(Host);
-  const end = decideClaim(host, vmsOn(name, deps), deps.view.world, deps.steady.read());
+  const reading = deps.steady.readFor(claim.uid, claim.since);
+  const end = decideClaim(host, vmsOn(name, deps), deps.view.world, reading);
   switch (end.kind) {
     case 'nothing':
     case 'release':
@@ -118,6 +121,7 @@ export async function reconcileClaim(name: string, deps: LeaseDeps, signal: Abor
         { lease: undefined, conditions: letGo(host, clock.now()).status?.conditions },
         signal,
       );
+      deps.steady.forget(claim.uid);
       log.info('held host let go', { host: name, tenant: claim.namespace });
       return {};
     default:

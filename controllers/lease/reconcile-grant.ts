@@ -1,3 +1,4 @@
+import { takesOver } from '../../resources/guards/lease-host.ts';
 import { isPending, pendingEndMs } from '../../resources/guards/lease-term.ts';
 import type { Host } from '../../resources/kinds/host.ts';
 import { Lease } from '../../resources/kinds/lease.ts';
@@ -47,11 +48,13 @@ function resourceOf({ client }: LeaseDeps, lease: Lease) {
 
 /** Answers false when the server saw the world otherwise: the caches will show why, and the lease is looked at again. */
 async function grant(lease: Lease, host: Host, deps: LeaseDeps, signal: AbortSignal): Promise<boolean> {
-  const { clock, view, events, log } = deps;
+  const { clock, steady, view, events, log } = deps;
+  const takenOver = takesOver(lease, host, view.world) ? host.status?.lease?.uid : undefined;
   const status = grantStatus(lease, host, clock.now());
   try {
     const written = await writeStatus(resourceOf(deps, lease), lease, status, signal);
     if (written === undefined) return true;
+    steady.given(written.metadata.uid, takenOver);
     view.granted(written, host);
     const { grantedAt, earliestEnd } = written.status ?? {};
     const fields = { lease: objectKey(lease.metadata), host: host.metadata.name, grantedAt, earliestEnd };

@@ -11,6 +11,8 @@ export class SteadyClock {
   readonly #clock: Clock;
   readonly #wallMs: number;
   readonly #monotonicMs: number;
+  /** By uid of the lease: when this process gave it its host, by the time that went by. */
+  readonly #givenMs = new Map<string, number>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -20,6 +22,28 @@ export class SteadyClock {
 
   read(): Reading {
     return { wallMs: this.#clock.now(), steadyMs: this.#wallMs + this.#clock.monotonic() - this.#monotonicMs };
+  }
+
+  /** A lease was given its host just now; or one that another lease had, since that was given it. */
+  given(uid: string, takenOverFrom?: string): void {
+    const givenMs = takenOverFrom === undefined ? this.read().steadyMs : this.#givenMs.get(takenOverFrom);
+    if (takenOverFrom !== undefined) this.#givenMs.delete(takenOverFrom);
+    if (givenMs !== undefined) this.#givenMs.set(uid, givenMs);
+  }
+
+  /** It has ended. */
+  forget(uid: string): void {
+    this.#givenMs.delete(uid);
+  }
+
+  /**
+   * The time for the end of one lease. Where the clock was behind when it was given, so that its grant is dated too early, that much more has to go by.
+   */
+  readFor(uid: string, grantedAt: string | undefined): Reading {
+    const { wallMs, steadyMs } = this.read();
+    const datedMs = Date.parse(grantedAt ?? '');
+    const lateMs = Math.max(0, (this.#givenMs.get(uid) ?? datedMs) - datedMs);
+    return { wallMs, steadyMs: steadyMs - (lateMs > MOST_SKEW_MS ? lateMs : 0) };
   }
 }
 

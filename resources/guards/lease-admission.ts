@@ -70,7 +70,7 @@ function grantOf(
   { world, nowMs }: Pick<AdmissionContext, 'world' | 'nowMs'>,
 ): Partial<Status> {
   const known = { hostUID: host.metadata.uid, hostInfo: hostInfoOf(host) };
-  const claim = takesOver(lease, host) ? host.status?.lease : undefined;
+  const claim = takesOver(lease, host, world) ? host.status?.lease : undefined;
   const price = priceOf(host, world.get(PRICE_LISTS, undefined, 'default'));
   const grantedAt = claim?.since ?? wholeSecond(nowMs);
   const minimum = minimumMs(world.get(POLICIES, undefined, 'default'));

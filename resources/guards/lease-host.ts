@@ -38,13 +38,20 @@ export interface LeaseRefusal {
  * until a minimum is over is had as it is, with what runs on it.
  */
 export function leaseRefusal(lease: Lease, host: Host, world: WorldView): LeaseRefusal | undefined {
-  return sizeRefusal(lease, host, world) ?? (takesOver(lease, host) ? undefined : standingRefusal(lease, host, world));
+  return (
+    sizeRefusal(lease, host, world) ?? (takesOver(lease, host, world) ? undefined : standingRefusal(lease, host, world))
+  );
 }
 
-/** Whether the host is held for the lessee since a Lease of it was deleted, for its next one to take over. */
-export function takesOver({ metadata }: Lease, { status }: Host): boolean {
-  const { namespace, released, ending } = status?.lease ?? {};
-  return released === true && ending !== true && namespace === metadata.namespace;
+/**
+ * Whether the host is held for the lessee since a Lease of it was deleted, for its next one to take over. A tenant that was made anew under the name is
+ * another one, whose the host is not before it was cleared.
+ */
+export function takesOver({ metadata }: Lease, { status }: Host, world: WorldView): boolean {
+  const { namespace, released, ending, since = '' } = status?.lease ?? {};
+  if (released !== true || ending === true || namespace !== metadata.namespace) return false;
+  const tenant = world.get(TENANTS, undefined, namespace ?? '');
+  return tenant !== undefined && Date.parse(tenant.metadata.creationTimestamp) <= Date.parse(since);
 }
 
 const refuse = (filter: LeaseFilter, message: string): LeaseRefusal => ({ filter, message });

@@ -77,8 +77,7 @@ function deletionEnd({ metadata }: Lease): number | undefined {
 }
 
 function forcedEnd({ spec: { release } }: Lease): number | undefined {
-  if (release?.force !== true) return undefined;
-  return Date.parse(release.at ?? release.requestedAt ?? '1970-01-01T00:00:00Z');
+  return release?.force === true ? Date.parse(release.requestedAt ?? '1970-01-01T00:00:00Z') : undefined;
 }
 
 /** When a lease that waits ends without having had a host: as soon as a release of it says. */

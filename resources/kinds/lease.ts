@@ -14,7 +14,8 @@ const release = Type.Object(
     at: Type.Optional(instant({ description: 'When; absent or before the minimum is over means as soon as it is.' })),
     force: Type.Optional(
       Type.Boolean({
-        description: 'Operators only: it ends now, whatever the minimum. It is billed to the minimum all the same.',
+        description:
+          'Operators only: it ends now, whatever the minimum and whatever at says. It is billed to the minimum all the same.',
       }),
     ),
     by: Type.Optional(Type.String({ maxLength: 253, description: 'Who asked.', 'x-coppice-writer': 'admission' })),

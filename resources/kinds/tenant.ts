@@ -3,6 +3,7 @@ import { admitTenant, stayingNamespace, tenantNamespace } from '../guards/tenant
 import { defineCoppiceKind, type ObjectOf } from '../meta/define-kind.ts';
 import { conditions, instant, quantity } from '../meta/schema.ts';
 import { Type } from '../meta/type.ts';
+import { TENANT_TOKEN } from './tenant-token.ts';
 
 const spec = Type.Object(
   {
@@ -97,6 +98,7 @@ export const Tenant = defineCoppiceKind({
   namespaced: false,
   spec,
   status,
+  actions: [TENANT_TOKEN],
   columns: [
     { name: 'Ready', type: 'string', jsonPath: '.status.conditions[?(@.type=="Ready")].status' },
     { name: 'Enabled', type: 'string', jsonPath: '.status.conditions[?(@.type=="Enabled")].status' },

@@ -81,6 +81,7 @@ const status = Type.Object(
       ),
     ),
     host: Type.Optional(Type.String({ description: 'The host its guest is on.' })),
+    hostUID: Type.Optional(Type.String({ description: 'Its uid: a host made again under that name is not it.' })),
     guest: Type.Optional(
       Type.Object(
         {

@@ -1,6 +1,7 @@
 import type { GuardContext } from '../../resources/guards/guard.ts';
 import type { Host } from '../../resources/kinds/host.ts';
 import type { Image } from '../../resources/kinds/image.ts';
+import type { Lease } from '../../resources/kinds/lease.ts';
 import type { Tenant } from '../../resources/kinds/tenant.ts';
 import type { VM } from '../../resources/kinds/vm.ts';
 import type { ObjectMeta } from '../../resources/meta/object.ts';
@@ -23,6 +24,7 @@ export interface HostWish {
   vcpus?: number;
   guestOS?: ('macos' | 'linux')[];
   slots?: number;
+  leaked?: number;
   lessee?: string;
   cordoned?: boolean;
   ready?: boolean;
@@ -42,7 +44,7 @@ export function aHost(wish: HostWish = {}): Host {
     status: {
       allocatable: { vcpus, memory },
       driver: { name: 'sim', version: '1', accelerator: 'simulated', guestOS },
-      macosSlots: { total: slots, used: 0 },
+      macosSlots: { total: slots, used: 0, leaked: wish.leaked ?? 0 },
       images: wish.images ?? [{ name: 'tiny', digest: DIGEST, size: '10Mi' }],
       ...(lessee === undefined ? {} : { lease: { namespace: lessee, name: 'l', uid: 'l', since: EPOCH_START } }),
       conditions: [condition('Ready', ready ? 'True' : 'Unknown'), condition('DriverReady', 'True')],
@@ -80,6 +82,20 @@ export function aVM(
 
 export function aTenant(name = 'red', spec: Tenant['spec'] = {}): Tenant {
   return { apiVersion: 'coppice.dev/v1', kind: 'Tenant', metadata: meta(name), spec };
+}
+
+/** Lease `ci` of tenant `red`, that waits for a host. */
+export function aLease(
+  wish: { name?: string; namespace?: string; spec?: Partial<Lease['spec']>; status?: Lease['status'] } = {},
+): Lease {
+  const { name = 'ci', namespace = 'red', spec, status } = wish;
+  return {
+    apiVersion: 'coppice.dev/v1',
+    kind: 'Lease',
+    metadata: meta(name, { namespace, uid: `uid-of-${namespace}-${name}` }),
+    spec: { releasePolicy: 'Refuse', ...spec },
+    ...(status === undefined ? {} : { status }),
+  };
 }
 
 /** Image `tiny`, found by the hosts. */

@@ -135,6 +135,11 @@ export class FleetWorld implements AsyncDisposable {
     this.#mac(name).start();
   }
 
+  /** The folder of a Mac, where its hook is. */
+  folderOf(name: string): string {
+    return join(this.#folder, name);
+  }
+
   /** Guests that are on a Mac, by id. */
   guestsOn(name: string): ReadonlyMap<string, SimGuest> {
     return this.#mac(name).guests;

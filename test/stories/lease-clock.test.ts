@@ -65,6 +65,24 @@ describe('a lease and the clock', () => {
     assert.equal(suspect(world)?.status, 'False');
   });
 
+  it('that was two hours behind when it was granted, and is right again, lasts 24 hours all the same', async () => {
+    await using world = await FleetWorld.start();
+    await world.tenant('acme');
+    await world.mac('mini');
+    world.clock.set(-2 * HOUR_MS);
+    await world.asks({ duration: '24h' });
+    await world.until('it has its host', () => world.tells() === 'Active on mini (Active)');
+    const grantedMs = world.clock.monotonic();
+    world.clock.set(2 * HOUR_MS);
+    await world.passes('22h30m');
+    assert.equal(world.tells(), 'Active on mini (Active)');
+    await world.clock.leap(grantedMs + 24 * HOUR_MS - 2_000 - world.clock.monotonic());
+    await world.settles();
+    assert.equal(world.tells(), 'Active on mini (Active)');
+    await world.passes('2s');
+    await world.until('it has ended', () => world.tells() === 'Ended on mini (Ended)');
+  });
+
   it('that is set back two hours ends when the clock says so too', async () => {
     await using world = await aLease({ duration: '24h' });
     const endsAtMs = Date.parse(world.lease()?.status?.endsAt ?? '');

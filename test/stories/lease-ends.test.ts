@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { controllerIdentity } from '../../apiserver/auth/identity.ts';
 import { Host } from '../../resources/kinds/host.ts';
+import { Tenant } from '../../resources/kinds/tenant.ts';
+import { VM } from '../../resources/kinds/vm.ts';
 import { findCondition } from '../../resources/meta/condition.ts';
 import { FleetWorld } from '../harness/fleet-world.ts';
 
@@ -54,12 +56,30 @@ describe('a lease that may be deleted early', () => {
     await world.deletes('acme/ci');
     await world.isNow(until, -2_000);
     assert.equal(world.hostTells('mini'), 'held for acme');
+    const duty = controllerIdentity('lease');
+    const early = await world.request('PATCH', 'hosts/mini/status', { status: { lease: null } }, duty);
+    assert.equal(early.body.details?.causes?.[0]?.reason, 'MinimumTerm');
     await world.isNow(until);
     await world.until('it is let go', () => world.hostTells('mini') === 'waits for a scrub');
     assert.deepEqual([world.vm('acme/build'), world.guestsOn('mini').size], [undefined, 0]);
     const pending = findCondition(world.host('mini'), 'ScrubPending');
     assert.ok(Date.parse(pending?.lastTransitionTime ?? '') >= Date.parse(until ?? ''));
     assert.deepEqual(world.fleet.errors, []);
+  });
+});
+
+describe('a host that is held for a tenant', () => {
+  it('is not for one that is made anew under its name', async () => {
+    await using world = await aLease({ releasePolicy: 'WhenAllowed' });
+    await world.deletes('acme/ci');
+    await world.request('PATCH', 'tenants/acme', { spec: { forceDelete: { requestedAt: '2026-03-01T10:00:00Z' } } });
+    await world.request('DELETE', 'tenants/acme');
+    await world.until('the tenant is gone', () => world.fleet.find<Tenant>(Tenant, 'acme') === undefined);
+    await world.passes('1m');
+    await world.tenant('acme');
+    await world.asks();
+    await world.settles();
+    assert.deepEqual([world.tells(), world.hostTells('mini')], ['Pending (AlreadyLeased)', 'held for acme']);
   });
 });
 
@@ -75,6 +95,26 @@ describe('the end of a lease', () => {
     await world.asks({}, 'acme/next');
     await world.settles();
     assert.equal(world.tells('acme/next'), 'Pending (LeaseEnding)');
+    const more = { image: 'linux', size: { vcpus: 1, memory: '1Gi' } };
+    await world.create(VM, { metadata: { name: 'late', namespace: 'acme' }, spec: more });
+    await world.settles();
+    assert.deepEqual(
+      [
+        world.vm('acme/late')?.spec.hostName,
+        findCondition(world.vm('acme/late') ?? assert.fail(), 'Scheduled')?.reason,
+      ],
+      [undefined, 'LeaseEnding'],
+    );
+    const duty = controllerIdentity('lease');
+    const hasty = await world.request(
+      'PATCH',
+      'namespaces/acme/leases/ci/status',
+      { status: { phase: 'Ended' } },
+      duty,
+    );
+    assert.equal(hasty.body.details?.causes?.[0]?.reason, 'GuestsRemain');
+    const thrown = await world.request('PATCH', 'hosts/mini/status', { status: { lease: null } }, duty);
+    assert.equal(thrown.body.details?.causes?.[0]?.reason, 'GuestsRemain');
     world.startNodelet('mini');
     await world.until('it is gone', () => world.tells() === 'gone');
     assert.equal(world.hostTells('mini'), 'waits for a scrub');

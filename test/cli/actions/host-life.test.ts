@@ -30,6 +30,7 @@ describe('the life of a host, from the command line', function () {
       .map(({ method, url, body }) => `${method} ${url.split('?')[0]?.split('/v1/')[1]} ${body}`);
   const askedFor = async (): Promise<string> => {
     await until('a scrub is asked for', () => writes().some((write) => write.includes('requestedAt')));
+    await until('its answer is waited for', () => api.requests.some(({ url }) => url.includes('watch=true')));
     return String(valueAt(api.get('hosts', 'mac-1'), ['spec', 'scrub', 'requestedAt']));
   };
   /** Runs a scrub and answers it with this status of the scrub. */
@@ -134,6 +135,7 @@ describe('the life of a host, from the command line', function () {
       host({ removeOrphans: ['g-0', 'g-2'] }, { orphans });
       const running = run('host', 'remove-orphan', 'mac-1', 'g-1', '-y');
       await until('it is named', () => writes().length === 1);
+      await until('it is waited for', () => api.requests.some(({ url }) => url.includes('watch=true')));
       assert.deepEqual(writes(), ['PATCH hosts/mac-1 {"spec":{"removeOrphans":["g-2","g-1"]}}']);
       host({}, { orphans: [] });
       assert.deepEqual((await running).stdout, 'guest g-1 removed\n');
@@ -173,6 +175,7 @@ describe('the life of a host, from the command line', function () {
       vm('HostUnreachable');
       const running = run('host', 'forget', 'mac-1', '-y');
       await until('it is gone', () => api.get('hosts', 'mac-1') === undefined);
+      await until('its VM is waited for', () => api.requests.some(({ url }) => url.includes('watch=true')));
       vm('HostLost');
       const { code, stdout } = await running;
       assert.equal(code, 0);
