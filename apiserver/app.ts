@@ -7,6 +7,8 @@ import { DOCUMENTS } from './auth/authorization-table.ts';
 import { type Ask, authorize, mayGetDocument } from './auth/authorize.ts';
 import { authorizeHost } from './auth/authorize-host.ts';
 import { type Identity, roleOf } from './auth/identity.ts';
+import { ownRequest } from './auth/own-request.ts';
+import { shownTo } from './auth/shown-to.ts';
 import { servedBackup } from './backup/serve-backup.ts';
 import type { TokenIssuer } from './discovery/token-issuer.ts';
 import type { ServerVersion } from './discovery/version.ts';
@@ -155,7 +157,8 @@ function servedBy(
     if (origin === 'core') throw notAllowed();
     return nothingHere();
   }
-  const ask = askOf(request, served, target, verb);
+  const own = ownRequest(identity, served.kind, verb, request, target);
+  const ask = askOf(own.request, served, own.target, verb);
   authorize(identity, ask);
   authorizeHost(identity, deps.parts.cache.world);
   const { representation } =
@@ -167,8 +170,16 @@ function servedBy(
   const isLasting = stream || verb === 'watch';
   const crowd = crowdOf(identity);
   const ms = isLasting ? undefined : isRead(request) ? READ_MS : MUTATION_MS;
-  const timed = new TimedRequest(request, { crowd, clock, ms });
-  const context: VerbContext = { parts, request: timed, identity, served, target, ask, representation };
+  const timed = new TimedRequest(own.request, { crowd, clock, ms });
+  const context: VerbContext = {
+    parts,
+    request: timed,
+    identity,
+    served: shownTo(identity, served),
+    target: own.target,
+    ask,
+    representation,
+  };
   return warningOf(served.kind.deprecation, () => {
     if (isLasting) return handler(context);
     const answer = () => withDeadline(context, timed, handler);

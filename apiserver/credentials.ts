@@ -2,6 +2,7 @@ import { type Authenticator, createAuthenticator } from './auth/authenticate.ts'
 import { createBearerTokens } from './auth/bearer-tokens.ts';
 import { OperatorTokens } from './auth/operator-tokens.ts';
 import { ISSUER, ServiceAccountTokens } from './auth/service-account-tokens.ts';
+import { TenantTokens } from './auth/tenant-tokens.ts';
 import { TokenExpiries } from './auth/token-expiries.ts';
 import type { TokenIssuer } from './discovery/token-issuer.ts';
 import { EnrollmentTokens } from './enrollment/enrollment-tokens.ts';
@@ -46,13 +47,15 @@ export function createCredentials(
   const expiries = new TokenExpiries(store);
   const serviceAccounts = new ServiceAccountTokens({ key, clock, ids, cache, expiries, reread });
   const enrollment = new EnrollmentTokens({ store, clock, ids });
-  const bearerTokens = createBearerTokens({ operatorTokens, serviceAccounts, enrollment });
+  const tenants = new TenantTokens({ store, cache, ids });
+  const { world } = cache;
+  const bearerTokens = createBearerTokens({ operatorTokens, serviceAccounts, enrollment, tenants, world });
   const hostAuthorities = new HostAuthorities(store, cache);
   const hosts = new HostEnrollment(enrollment, options.hostAuthority, hostAuthorities);
   const joining = new ServerJoining(new JoinTokens({ store, clock, ids }), options.joinMaterial);
   return {
     authenticate: createAuthenticator(bearerTokens),
-    answerers: answerersOf(bearerTokens, serviceAccounts, hosts, joining),
+    answerers: answerersOf({ bearerTokens, serviceAccounts, tenants, hosts, joining }),
     issuer: { name: ISSUER, keySet: () => serviceAccounts.keySet() },
     operatorTokens,
     serviceAccounts,

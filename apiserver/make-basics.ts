@@ -6,7 +6,9 @@ import { unless } from './client/unless.ts';
 const NAMESPACES = { group: '', version: 'v1', plural: 'namespaces', kind: 'Namespace', namespaced: false };
 const POLICIES = { group: 'coppice.dev', version: 'v1', plural: 'policies', kind: 'Policy', namespaced: false };
 
-/** The namespaces and the policy that every fleet has; there already on every start but the first. */
+const PRICE_LISTS = { group: 'coppice.dev', version: 'v1', plural: 'pricelists', kind: 'PriceList', namespaced: false };
+
+/** The namespaces, the policy and the prices that every fleet has; there already on every start but the first. */
 export async function makeBasics(transport: Transport): Promise<void> {
   const client = new ApiClient(transport);
   const make = async (ref: ResourceRef, apiVersion: string, name: string) => {
@@ -21,4 +23,5 @@ export async function makeBasics(transport: Transport): Promise<void> {
   await make(NAMESPACES, 'v1', 'default');
   await make(NAMESPACES, 'v1', 'coppice-system');
   await make(POLICIES, 'coppice.dev/v1', 'default');
+  await make(PRICE_LISTS, 'coppice.dev/v1', 'default');
 }

@@ -22,10 +22,13 @@ export function usage(message: string, verb: string): Failure {
 /** Ends a command with an exit code and nothing more to say, because it was said already. */
 export class Exit extends Error {
   readonly exitCode: number;
+  /** It stands although Ctrl-C ended the command: that is how such a one is ended. */
+  readonly evenInterrupted: boolean;
 
-  constructor(exitCode: number) {
+  constructor(exitCode: number, { evenInterrupted = false } = {}) {
     super(`exit ${exitCode}`);
     this.name = 'Exit';
     this.exitCode = exitCode;
+    this.evenInterrupted = evenInterrupted;
   }
 }

@@ -3,22 +3,32 @@ import ApiserverToken from './commands/apiserver/token.ts';
 import Apiserver from './commands/apiserver.ts';
 import Apply from './commands/apply.ts';
 import Backup from './commands/backup.ts';
+import Check from './commands/check.ts';
 import Controllers from './commands/controllers.ts';
+import Cordon from './commands/cordon.ts';
 import Delete from './commands/delete.ts';
 import Describe from './commands/describe.ts';
 import Exec from './commands/exec.ts';
 import Get from './commands/get.ts';
+import HostForget from './commands/host/forget.ts';
+import HostRemoveOrphan from './commands/host/remove-orphan.ts';
 import HostToken from './commands/host/token.ts';
 import HostTrustStore from './commands/host/trust-store.ts';
 import ImagesBuild from './commands/images/build.ts';
 import Kubeconfig from './commands/kubeconfig.ts';
+import LeaseCreate from './commands/lease/create.ts';
+import LeaseGet from './commands/lease/get.ts';
+import LeaseList from './commands/lease/list.ts';
+import LeaseRelease from './commands/lease/release.ts';
 import Logs from './commands/logs.ts';
 import MigrateStore from './commands/migrate-store.ts';
 import Nodelet from './commands/nodelet.ts';
 import PkiRotate from './commands/pki/rotate.ts';
 import PkiShow from './commands/pki/show.ts';
 import Restore from './commands/restore.ts';
+import Scrub from './commands/scrub.ts';
 import Status from './commands/status.ts';
+import Uncordon from './commands/uncordon.ts';
 import Up from './commands/up.ts';
 import Version from './commands/version.ts';
 import Wait from './commands/wait.ts';
@@ -30,22 +40,32 @@ export const COMMANDS = {
   'apiserver:token': ApiserverToken,
   apply: Apply,
   backup: Backup,
+  check: Check,
   controllers: Controllers,
+  cordon: Cordon,
   delete: Delete,
   describe: Describe,
   exec: Exec,
   get: Get,
+  'host:forget': HostForget,
+  'host:remove-orphan': HostRemoveOrphan,
   'host:token': HostToken,
   'host:trust-store': HostTrustStore,
   'images:build': ImagesBuild,
   kubeconfig: Kubeconfig,
+  'lease:create': LeaseCreate,
+  'lease:get': LeaseGet,
+  'lease:list': LeaseList,
+  'lease:release': LeaseRelease,
   logs: Logs,
   'migrate-store': MigrateStore,
   nodelet: Nodelet,
   'pki:rotate': PkiRotate,
   'pki:show': PkiShow,
   restore: Restore,
+  scrub: Scrub,
   status: Status,
+  uncordon: Uncordon,
   up: Up,
   version: Version,
   wait: Wait,

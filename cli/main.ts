@@ -4,7 +4,7 @@ import { settings } from '@oclif/core/settings';
 import { verbFirst } from './argv.ts';
 import { CliConfig } from './cli-config.ts';
 import { explain } from './explain.ts';
-import { Failure } from './failure.ts';
+import { Exit, Failure } from './failure.ts';
 import { COMMANDS } from './index.ts';
 import type { Io } from './io.ts';
 
@@ -21,7 +21,7 @@ export async function runCli(argv: readonly string[], io: Io): Promise<number> {
     else await runVerb(config, first, rest);
     return 0;
   } catch (error) {
-    if (io.signal.aborted) return INTERRUPTED;
+    if (io.signal.aborted && !(error instanceof Exit && error.evenInterrupted)) return INTERRUPTED;
     return report(error, io);
   }
 }

@@ -2,8 +2,10 @@ import type { ALL_DUTIES } from '../resources/streams/election-leases.ts';
 import { garbageDuty } from './garbage/index.ts';
 import { hostLivenessDuty } from './host-liveness/index.ts';
 import { imageDuty } from './image/index.ts';
+import { leaseDuty } from './lease/index.ts';
 import { placementDuty } from './placement/index.ts';
 import type { MakeDuty } from './runtime/duty.ts';
+import { scrubDuty } from './scrub/index.ts';
 import { tenantDuty } from './tenant/index.ts';
 import { vmLifecycleDuty } from './vm-lifecycle/index.ts';
 
@@ -12,6 +14,8 @@ export const DUTIES = {
   tenant: tenantDuty,
   'host-liveness': hostLivenessDuty,
   image: imageDuty,
+  lease: leaseDuty,
+  scrub: scrubDuty,
   placement: placementDuty,
   'vm-lifecycle': vmLifecycleDuty,
   garbage: garbageDuty,

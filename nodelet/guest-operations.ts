@@ -49,6 +49,11 @@ export class GuestOperations {
     this.#options = options;
   }
 
+  /** Whether anything is being done to any guest now. */
+  get busy(): boolean {
+    return this.#running.size > 0;
+  }
+
   /** What is being done to the guest now. */
   current(guestID: string): Action | undefined {
     return this.#running.get(guestID)?.action;

@@ -1,9 +1,11 @@
 import type { IndexView } from '../controllers/runtime/cache.ts';
 import { WorkQueue } from '../controllers/runtime/queue.ts';
-import { hasReason } from '../controllers/runtime/write.ts';
+import { hasReason, orGone } from '../controllers/runtime/write.ts';
 import type { Logger } from '../resources/ambient/log.ts';
 import { withDeadline } from '../resources/ambient/with-deadline.ts';
-import type { Host } from '../resources/kinds/host.ts';
+import { isLost, isOfAnotherHost } from '../resources/guards/host-lost.ts';
+import { holdsNothing } from '../resources/guards/vms-using.ts';
+import { Host } from '../resources/kinds/host.ts';
 import type { VM } from '../resources/kinds/vm.ts';
 import { jsonEqual, objectKey } from '../resources/meta/object.ts';
 import type { Driver, HostCapacity, ObservedGuest } from './drivers/driver.ts';
@@ -15,6 +17,9 @@ import { Latest } from './latest.ts';
 import { guestIDOf } from './plan.ts';
 import { type GuestDeps, type Outcome, reconcileGuest } from './reconcile-guest.ts';
 import { type HostDeps, reconcileHost } from './reconcile-host.ts';
+import { ScrubFile } from './scrub/scrub-file.ts';
+import { type FindProcess, ScrubHook } from './scrub/scrub-hook.ts';
+import { Scrubber } from './scrub/scrubber.ts';
 import { ServerView, type ServerViewOptions } from './server-view.ts';
 import type { Standing } from './standing.ts';
 import { StoreGuard, type StoreGuardOptions } from './store-guard.ts';
@@ -31,6 +36,8 @@ export interface NodeletOptions extends ServerViewOptions, StoreGuardOptions {
   readonly group?: string | undefined;
   /** Memory kept from guests, in bytes. */
   readonly reserveBytes: number;
+  /** What this machine says of its processes. */
+  readonly findProcess: FindProcess;
 }
 
 /** Keys looked at side by side. None of them waits for a guest: that is what operations are for. */
@@ -58,6 +65,7 @@ export class Nodelet {
   readonly #operations: GuestOperations;
   readonly #images: HeldImages;
   readonly #store: StoreGuard;
+  readonly #scrubber: Scrubber;
   readonly #guestDeps: GuestDeps;
   readonly #hostDeps: HostDeps;
   /** Guests that wait for something another guest, or an image, may give. */
@@ -79,6 +87,7 @@ export class Nodelet {
     this.#operations = new GuestOperations({ clock, random, log, onEnd: (id) => this.#guestMoved(id) });
     this.#images = new HeldImages(driver);
     this.#store = new StoreGuard({ ...options, trustedStore: () => this.#hosts.get(options.name)?.spec.trustedStore });
+    this.#scrubber = this.#makeScrubber();
     this.#guestDeps = this.#depsOfGuests();
     this.#hostDeps = this.#depsOfHost();
   }
@@ -104,6 +113,7 @@ export class Nodelet {
       for (const stop of stops) stop();
       this.#queue[Symbol.dispose]();
       await this.#operations.drained();
+      await this.#scrubber.drained();
       await this.#rememberStore(new AbortController().signal);
     }
   }
@@ -143,10 +153,16 @@ export class Nodelet {
         this.#queue.addAfter('host', HOST_DELAY_MS);
       }),
       this.#options.standing.onChange(() => {
+        if (!this.#options.standing.acts) this.#scrubber.abort();
         this.#queue.add('host');
         this.#wakeWaiting();
       }),
-      this.#view.hosts.subscribe(() => this.#queue.add('host')),
+      this.#view.hosts.subscribe(({ before, after }) => {
+        this.#queue.add('host');
+        if (before?.metadata.uid !== after?.metadata.uid)
+          for (const id of this.#observed.keys()) this.#queue.add(`guest/${id}`);
+        for (const id of after?.spec.removeOrphans ?? []) this.#queue.add(`guest/${id}`);
+      }),
       this.#view.images.subscribe(({ key, before, after }) => {
         // Their status moves with every host that finds them; only where they lie is of interest.
         if (before?.spec.source.path !== after?.spec.source.path) this.#imageMoved(key);
@@ -279,6 +295,21 @@ export class Nodelet {
     if (before !== false && this.#store.trust?.trusted === false) this.#view.relist();
   }
 
+  #makeScrubber(): Scrubber {
+    const { name, client, driver, clock, log, root, findProcess } = this.#options;
+    return new Scrubber({
+      driver,
+      clock,
+      log,
+      store: this.#store,
+      file: new ScrubFile(root),
+      hook: new ScrubHook({ root, host: name, clock, log, find: findProcess }),
+      fetchHost: (signal) => orGone(client.resource<Host>(Host).get(name, signal)),
+      isBusy: () => this.#operations.busy || this.#bound().some((vm) => !holdsNothing(vm)),
+      onEnd: (afterMs) => this.#queue.addAfter('host', afterMs),
+    });
+  }
+
   async #capacityOf(signal: AbortSignal): Promise<HostCapacity> {
     this.#capacity ??= await this.#options.driver.capacity(signal);
     return this.#capacity;
@@ -288,6 +319,7 @@ export class Nodelet {
     const { driver, client, clock, log, name, reserveBytes } = this.#options;
     return {
       host: name,
+      hostUID: () => this.#hosts.get(name)?.metadata.uid,
       driver,
       client,
       clock,
@@ -299,6 +331,7 @@ export class Nodelet {
       imagePath: (image) => this.#view.images.get(image)?.spec.source.path,
       memoryBytes: async (signal) => guestMemoryBytes(await this.#capacityOf(signal), reserveBytes),
       vmsOf: (id) => this.#latest(this.#vmsByGuest.get(id)),
+      mayRemove: (id) => this.#hosts.get(name)?.spec.removeOrphans?.includes(id) === true,
       wrote: (vm) => this.#vms.wrote(vm),
     };
   }
@@ -318,14 +351,23 @@ export class Nodelet {
       store: this.#store,
       host: () => this.#hosts.get(name),
       wrote: (host) => this.#hosts.wrote(host),
-      vms: () => this.#latest([...this.#view.vms.list()]),
+      vms: () => this.#bound(),
+      scrubber: this.#scrubber,
       images: () => this.#images.list(),
       imagesKnown: () => this.#unlooked.size === 0,
       capacity: (signal) => this.#capacityOf(signal),
     };
   }
 
+  /** The VMs bound here. */
+  #bound(): readonly VM[] {
+    return this.#latest([...this.#view.vms.list()]);
+  }
+
+  /** As new as is known, without those of a Host that was given up: with it they were, whatever is called like it now. */
   #latest(vms: readonly VM[]): readonly VM[] {
-    return vms.map((vm) => this.#vms.get(objectKey(vm.metadata)) ?? vm);
+    const host = this.#hosts.get(this.#options.name);
+    const isOurs = (vm: VM) => !isLost(vm) && (host === undefined || !isOfAnotherHost(vm, host));
+    return vms.map((vm) => this.#vms.get(objectKey(vm.metadata)) ?? vm).filter(isOurs);
   }
 }

@@ -3,9 +3,9 @@ import type { ObservedGuest } from './drivers/driver.ts';
 
 /**
  * What is wanted of one guest. `NoVM`: no VM object here names it, it is an orphan. `Elsewhere`: its VM is bound to another host.
- * `Deleting`: a VM object with a deletionTimestamp names it, and no living one does.
+ * `Unwanted`: as one of these two, and an operator said that it may go. `Deleting`: a VM object with a deletionTimestamp names it, and no living one does.
  */
-export const WISHES = ['NoVM', 'Elsewhere', 'Running', 'Stopped', 'Paused', 'Deleting'] as const;
+export const WISHES = ['NoVM', 'Elsewhere', 'Unwanted', 'Running', 'Stopped', 'Paused', 'Deleting'] as const;
 export type Wish = (typeof WISHES)[number];
 
 /**
@@ -78,6 +78,11 @@ const LEFT: Cell = {
   action: 'none',
   reason: 'BoundElsewhere',
   why: 'its disk is here: it stays, reported as an orphan',
+};
+const UNWANTED: Cell = {
+  action: 'destroy',
+  reason: 'OrphanRemoved',
+  why: 'an operator named this very guest, and no VM object here does',
 };
 const NOTHING: Cell = { action: 'none', reason: 'Nothing' };
 
@@ -172,6 +177,23 @@ export const PLAN: Readonly<Record<Wish, Readonly<Record<Fact, Cell>>>> = {
     OlderOff: LEFT,
     OlderOn: { action: 'stop-stale', reason: 'BoundElsewhere', why: STALE.why ?? '' },
     Newer: LEFT,
+  },
+  Unwanted: {
+    None: NOTHING,
+    Lost: NOTHING,
+    NeverStarted: UNWANTED,
+    OffOnRequest: UNWANTED,
+    OffByGuest: UNWANTED,
+    OffCrashed: UNWANTED,
+    OffRebooted: UNWANTED,
+    OffStartFailed: UNWANTED,
+    Starting: UNWANTED,
+    Running: UNWANTED,
+    Paused: UNWANTED,
+    Stopping: UNWANTED,
+    OlderOff: UNWANTED,
+    OlderOn: UNWANTED,
+    Newer: UNWANTED,
   },
   Running: {
     None: cell('create', 'Creating', 'Creating'),

@@ -1,6 +1,7 @@
 import type { ApiClient } from '../apiserver/client/client.ts';
 import { finalizerStage, releaseFinalizer } from '../controllers/runtime/finalizer.ts';
 import { hasReason, orGone, writeStatus } from '../controllers/runtime/write.ts';
+import { isLost } from '../resources/guards/host-lost.ts';
 import { GUEST_FINALIZER } from '../resources/guards/vm-admission.ts';
 import { VM } from '../resources/kinds/vm.ts';
 import { splitKey } from '../resources/meta/object.ts';
@@ -12,9 +13,13 @@ import { type Hold, vmStatus } from './vm-report.ts';
 
 export interface GuestDeps extends ActDeps {
   readonly host: string;
+  /** Of the Host as it is now; undefined while there is none. */
+  readonly hostUID: () => string | undefined;
   readonly client: ApiClient;
   /** The VM objects bound here that name a guest, as new as this process knows them. */
   readonly vmsOf: (guestID: string) => readonly VM[];
+  /** Whether an operator said that the guest may go if it is nobody's. */
+  readonly mayRemove: (guestID: string) => boolean;
   readonly wrote: (vm: VM) => void;
 }
 
@@ -55,7 +60,7 @@ function bySay(a: VM, b: VM): number {
 
 async function report(job: Job, vm: VM, hold: Hold | undefined, deps: GuestDeps, signal: AbortSignal): Promise<void> {
   const { host, client, clock, operations } = deps;
-  const status = vmStatus({ ...job, vm, hold, host, nowMs: clock.now() });
+  const status = vmStatus({ ...job, vm, hold, host, hostUID: deps.hostUID(), nowMs: clock.now() });
   // A start just begun is told of by the driver at once: until then there is nothing new to say.
   const begun = job.guest?.power === 'Off' && job.cell.action === 'start' && operations.current(job.id) === 'start';
   const known = vm.status?.phase === status.phase && vm.status?.observedGeneration === status.observedGeneration;
@@ -69,26 +74,32 @@ async function release(vm: VM, deps: GuestDeps, signal: AbortSignal): Promise<vo
   const vms = deps.client.resource<VM>(VM, vm.metadata.namespace);
   if (finalizerStage(vm, GUEST_FINALIZER) !== 'cleanup') return;
   const job: Job = { id: guestIDOf(vm), vm, guest: undefined, cell: PLAN.Deleting.None };
-  const status = vmStatus({ ...job, vm, hold: undefined, host: deps.host, nowMs: deps.clock.now() });
+  const { host, hostUID, clock } = deps;
+  const status = vmStatus({ ...job, vm, hold: undefined, host, hostUID: hostUID(), nowMs: clock.now() });
   const written = await writeStatus(vms, vm, status, signal);
   if (written !== undefined) await releaseFinalizer(vms, written, GUEST_FINALIZER, signal);
 }
 
-/** A guest that no VM object here names is left alone, but where its VM is seen bound elsewhere: then it is stopped, not removed. */
+/** A guest that no VM object here names is left alone, but where its VM is seen bound elsewhere: then it is stopped; and removed only where an operator said so. */
 async function reconcileOrphan(
   id: string,
   guest: ObservedGuest | undefined,
   deps: GuestDeps,
   signal: AbortSignal,
 ): Promise<Outcome> {
-  const elsewhere = guest !== undefined && isOn(guest) ? await boundElsewhere(guest, deps, signal) : undefined;
-  const cell = PLAN[elsewhere === undefined ? 'NoVM' : 'Elsewhere'][factOf(guest, elsewhere)];
+  const unwanted = deps.mayRemove(id);
+  const vm = guest !== undefined && (unwanted || isOn(guest)) ? await vmOfLabel(guest, deps, signal) : undefined;
+  // A VM that came to name it, and is bound here, is about to be seen.
+  if (vm !== undefined && vm.spec.hostName === deps.host && !isLost(vm)) return {};
+  const elsewhere = vm?.spec.hostName === undefined || vm.spec.hostName === deps.host ? undefined : vm;
+  const wish = unwanted ? 'Unwanted' : elsewhere === undefined ? 'NoVM' : 'Elsewhere';
+  const cell = PLAN[wish][factOf(guest, elsewhere)];
   const hold = await act({ id, vm: undefined, guest, cell }, deps, signal);
   return hold?.retryMs === undefined ? {} : { requeueAfterMs: hold.retryMs };
 }
 
-/** The VM whose guest this was, if it runs on another host now. A nodelet that may not look counts as not having seen it. */
-async function boundElsewhere(guest: ObservedGuest, deps: GuestDeps, signal: AbortSignal): Promise<VM | undefined> {
+/** The VM whose guest this was, if it still says so. A nodelet that may not look counts as not having seen it. */
+async function vmOfLabel(guest: ObservedGuest, deps: GuestDeps, signal: AbortSignal): Promise<VM | undefined> {
   const { namespace, name } = splitKey(guest.label);
   if (namespace === undefined) return undefined;
   const asked = orGone(deps.client.resource<VM>(VM, namespace).get(name, signal));
@@ -96,8 +107,5 @@ async function boundElsewhere(guest: ObservedGuest, deps: GuestDeps, signal: Abo
     if (hasReason(error, 'Forbidden')) return undefined;
     throw error;
   });
-  const { hostName } = vm?.spec ?? {};
-  return vm !== undefined && guestIDOf(vm) === guest.id && hostName !== undefined && hostName !== deps.host
-    ? vm
-    : undefined;
+  return vm !== undefined && guestIDOf(vm) === guest.id ? vm : undefined;
 }

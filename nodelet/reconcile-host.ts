@@ -9,6 +9,7 @@ import { apiVersionOf } from '../resources/meta/resource-id.ts';
 import type { Driver } from './drivers/driver.ts';
 import { type HostFacts, type HostReport, hostStatus } from './host-report.ts';
 import type { Outcome } from './reconcile-guest.ts';
+import type { Scrubber } from './scrub/scrubber.ts';
 import type { Standing } from './standing.ts';
 import type { StoreGuard } from './store-guard.ts';
 
@@ -21,6 +22,7 @@ export interface HostDeps {
   readonly log: Logger;
   readonly standing: Standing;
   readonly store: StoreGuard;
+  readonly scrubber: Pick<Scrubber, 'look'>;
   readonly clock: Clock;
   readonly platform: HostReport['platform'];
   readonly reserveBytes: number;
@@ -45,6 +47,8 @@ export async function reconcileHost(deps: HostDeps, signal: AbortSignal): Promis
     return {};
   }
   const trust = deps.store.trust?.trusted === true ? deps.store.trust : await deps.store.check(signal);
+  // Before the facts are looked for: with its answer goes what is so after it.
+  const clearing = deps.scrubber.look(host, signal);
   const facts = await factsOf(deps, signal);
   const status = hostStatus({
     host,
@@ -58,7 +62,14 @@ export async function reconcileHost(deps: HostDeps, signal: AbortSignal): Promis
     nowMs: deps.clock.now(),
   });
   const { images, ...others } = status;
-  const written = await writeStatus(hosts, host, deps.imagesKnown() ? { ...others, images } : others, signal);
+  const told = {
+    ...others,
+    ...(deps.imagesKnown() ? { images } : {}),
+    ...(clearing === undefined || host.status?.scrub === undefined
+      ? {}
+      : { scrub: { ...host.status.scrub, clearing } }),
+  };
+  const written = await writeStatus(hosts, host, told, signal);
   if (written !== undefined) {
     deps.wrote(written);
     await tellOfLeak(deps, host, written);

@@ -1,6 +1,7 @@
 import { arch, platform } from 'node:os';
 import type { Driver } from './drivers/driver.ts';
 import { orAborted } from './drivers/or-aborted.ts';
+import { machineProcesses } from './drivers/qemu/machine-processes.ts';
 import { Nodelet, type NodeletOptions } from './nodelet.ts';
 import { Standing } from './standing.ts';
 import { keepControlConnection, type NodeletInstance } from './streams/control-connection.ts';
@@ -8,7 +9,7 @@ import { Dialback } from './streams/dialback.ts';
 import type { ControlServers } from './streams/server-socket.ts';
 import { together } from './together.ts';
 
-interface RunNodeletOptions extends Omit<NodeletOptions, 'platform' | 'reserveBytes' | 'standing'> {
+interface RunNodeletOptions extends Omit<NodeletOptions, 'platform' | 'reserveBytes' | 'standing' | 'findProcess'> {
   /** Where to keep the control socket; without it the host serves no streams, and nobody sees that it lives. */
   readonly control?: ControlServers;
   /** Which process this is: it acts only while servers take it for the one of its host. Without it nobody is asked. */
@@ -40,6 +41,7 @@ export function runNodelet(options: RunNodeletOptions, signal: AbortSignal): Run
     log: options.log.child({ host: options.name }),
     platform: options.platform ?? platformOf(options.driver),
     reserveBytes: options.reserveBytes ?? RESERVE_BYTES,
+    findProcess: (pid) => machineProcesses(options.clock).find(pid),
   });
   return {
     rescan: () => nodelet.rescan(),

@@ -21,6 +21,8 @@ interface Report {
   readonly cell: Cell;
   readonly hold: Hold | undefined;
   readonly host: string;
+  /** Of its Host; undefined while there is none. */
+  readonly hostUID: string | undefined;
   readonly nowMs: number;
 }
 
@@ -33,11 +35,12 @@ type ConditionWish = Omit<Condition, 'lastTransitionTime' | 'observedGeneration'
  * of others are kept. Pure; depends on the time only for conditions that flip, so the same world gives the same status.
  */
 export function vmStatus(report: Report): StatusFields<VM> {
-  const { vm, guest, cell, hold, host, nowMs } = report;
+  const { vm, guest, cell, hold, host, hostUID, nowMs } = report;
   const on = guest !== undefined && isOn(guest);
   return {
     phase: hold?.phase ?? cell.phase,
     host,
+    hostUID: hostUID ?? vm.status?.hostUID,
     guest: guestField(report),
     addresses: on && guest.addresses.length > 0 ? [...guest.addresses].sort() : undefined,
     startedFrom: guest?.startedFrom ?? vm.status?.startedFrom,

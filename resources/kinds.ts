@@ -6,8 +6,10 @@ import { Event } from './kinds/event.ts';
 import { EventsEvent } from './kinds/events-event.ts';
 import { Host } from './kinds/host.ts';
 import { Image } from './kinds/image.ts';
+import { Lease } from './kinds/lease.ts';
 import { Namespace } from './kinds/namespace.ts';
 import { Policy } from './kinds/policy.ts';
+import { PriceList } from './kinds/price-list.ts';
 import { Secret } from './kinds/secret.ts';
 import { SelfSubjectReview } from './kinds/self-subject-review.ts';
 import { SelfSubjectRulesReview } from './kinds/self-subject-rules-review.ts';
@@ -24,6 +26,8 @@ export const BUILT_IN_KINDS: readonly Kind[] = [
   Host,
   Image,
   Policy,
+  PriceList,
+  Lease,
   VM,
   Namespace,
   ConfigMap,

@@ -12,8 +12,20 @@ const RESERVED: ReadonlySet<string> = new Set(
 
 const PLAIN = /^[A-Za-z][A-Za-z0-9]*$/;
 
+/** Names are asked for with every object: those of schemas are few, those of maps may be many. */
+const names = new Map<string, string | undefined>();
+const MOST_NAMES = 4_096;
+
 /** A property's name in rules, or undefined when rules cannot name it. */
 export function celName(property: string): string | undefined {
+  const known = names.get(property);
+  if (known !== undefined) return known;
+  const name = nameOf(property);
+  if (names.size < MOST_NAMES) names.set(property, name);
+  return name;
+}
+
+function nameOf(property: string): string | undefined {
   if (PLAIN.test(property) && !RESERVED.has(property)) return property;
   if (RESERVED.has(property)) return `__${property}__`;
   const name = property
@@ -33,10 +45,17 @@ export function celValue(value: unknown, schema: Schema | undefined): unknown {
   return typeof value === 'string' ? celString(value, schema?.format) : value;
 }
 
+/** Without a prototype, `has(self.constructor)` asks only for fields. Made by a constructor, it is as fast as any other object. */
+class Fields {
+  [name: string]: unknown;
+}
+Object.setPrototypeOf(Fields.prototype, null);
+Reflect.deleteProperty(Fields.prototype, 'constructor');
+
 function celObject(value: Readonly<Record<string, unknown>>, schema: Schema | undefined): Record<string, unknown> {
-  // Without a prototype, `has(self.constructor)` asks only for fields.
-  const fields: Record<string, unknown> = Object.create(null);
-  for (const [name, field] of Object.entries(value)) {
+  const fields: Record<string, unknown> = new Fields();
+  for (const name of Object.keys(value)) {
+    const field = value[name];
     const known =
       schema?.properties !== undefined && Object.hasOwn(schema.properties, name) ? schema.properties[name] : undefined;
     if (known !== undefined) fields[celName(name) ?? name] = celValue(field, known);

@@ -71,8 +71,12 @@ function withTypeMeta(schema: Schema): Schema {
 /** Of metadata rules see the names only, and a record of owners would be long to convert. */
 function visible(object: JsonObject): JsonObject {
   if (!isObject(object.metadata)) return object;
-  const names = Object.entries(object.metadata).filter(([field]) => field === 'name' || field === 'generateName');
-  return { ...object, metadata: Object.fromEntries(names) };
+  const { name, generateName } = object.metadata;
+  const names = {
+    ...(name === undefined ? {} : { name }),
+    ...(generateName === undefined ? {} : { generateName }),
+  };
+  return { ...object, metadata: names };
 }
 
 /** A value within the object that is checked: its path as messages tell it, and its last step. */

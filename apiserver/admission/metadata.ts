@@ -89,9 +89,13 @@ const MOST_BYTES_A_UNIT = 3;
 
 /** The bytes of annotations, counted one by one only where they may be too many. */
 function bytesOf(annotations: Readonly<Record<string, string>>): number {
-  const texts = Object.entries(annotations).flat();
-  const most = texts.reduce((sum, text) => sum + text.length * MOST_BYTES_A_UNIT, 0);
-  return most <= MAX_ANNOTATION_BYTES ? most : texts.reduce((sum, text) => sum + utf8Length(text), 0);
+  let units = 0;
+  for (const key of Object.keys(annotations)) units += key.length + (annotations[key]?.length ?? 0);
+  const most = units * MOST_BYTES_A_UNIT;
+  if (most <= MAX_ANNOTATION_BYTES) return most;
+  return Object.entries(annotations)
+    .flat()
+    .reduce((sum, text) => sum + utf8Length(text), 0);
 }
 
 function ownerCauses(owners: readonly Partial<OwnerReference>[]): Cause[] {

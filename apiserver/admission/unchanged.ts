@@ -11,18 +11,29 @@ interface Pair {
   readonly schema: Schema | undefined;
 }
 
+/** What was found out so far, by places and by values. */
+interface Asked {
+  readonly same: Map<string, boolean>;
+  readonly compared: WeakMap<object, { readonly with: object; readonly same: boolean }>;
+  readonly items: Map<string, ReadonlyMap<string, unknown>>;
+}
+
 /**
  * What an update leaves as it was (kubernetes.io, "Validation ratcheting"). Fields correspond by their names and items of lists by their
  * keys; items of other lists do not. An object as a whole always counts as changed, since its metadata is.
  */
 export class Unchanged {
   readonly #root: Pair;
-  readonly #same = new Map<string, boolean>();
-  readonly #compared = new WeakMap<object, { readonly with: object; readonly same: boolean }>();
-  readonly #items = new Map<string, ReadonlyMap<string, unknown>>();
+  // Made when something is wrong: most updates ask nothing.
+  #asked: Asked | undefined;
 
   constructor(value: unknown, before: unknown, schema: Schema) {
     this.#root = { value, before, schema };
+  }
+
+  get #known(): Asked {
+    this.#asked ??= { same: new Map(), compared: new WeakMap(), items: new Map() };
+    return this.#asked;
   }
 
   /** Whether the value there, or one that it is part of, is what it was. */
@@ -33,10 +44,10 @@ export class Unchanged {
       at = this.#below(at, step, place);
       if (at === undefined) return false;
       place += `/${typeof step === 'number' ? step : JSON.stringify(step)}`;
-      let same = this.#same.get(place);
+      let same = this.#known.same.get(place);
       if (same === undefined) {
         same = this.#equal(at.value, at.before);
-        this.#same.set(place, same);
+        this.#known.same.set(place, same);
       }
       if (same) return true;
     }
@@ -46,10 +57,10 @@ export class Unchanged {
   /** As `jsonEqual`, but what was compared once is not again: places lie within each other. */
   #equal(a: unknown, b: unknown): boolean {
     if (typeof a !== 'object' || a === null || typeof b !== 'object' || b === null) return jsonEqual(a, b);
-    const known = this.#compared.get(a);
+    const known = this.#known.compared.get(a);
     if (known?.with === b) return known.same;
     const same = this.#equalParts(a, b);
-    this.#compared.set(a, { with: b, same });
+    this.#known.compared.set(a, { with: b, same });
     return same;
   }
 
@@ -73,10 +84,10 @@ export class Unchanged {
       if (keys === undefined || !Array.isArray(before)) return undefined;
       const item: unknown = value[Number(step)];
       const identity = keyText(item, keys, schema?.items);
-      let items = this.#items.get(place);
+      let items = this.#known.items.get(place);
       if (items === undefined) {
         items = new Map(before.map((one) => [keyText(one, keys, schema?.items), one]));
-        this.#items.set(place, items);
+        this.#known.items.set(place, items);
       }
       return items.has(identity) ? { value: item, before: items.get(identity), schema: schema?.items } : undefined;
     }

@@ -93,11 +93,14 @@ function whole(at: Spot, before: unknown, after: unknown): true {
 }
 
 function maps(at: Spot, before: JsonObject, after: JsonObject, map: MapType): void {
-  for (const name of new Set([...Object.keys(before), ...Object.keys(after)])) {
-    const type = fieldType(map, name);
-    const [left, right] = [own(before, name), own(after, name)];
-    if (type !== undefined && left !== right) walk(at.below(fieldElement(name)), left, right, type);
-  }
+  for (const name of Object.keys(before)) field(at, name, before[name], own(after, name), map);
+  for (const name of Object.keys(after)) if (!Object.hasOwn(before, name)) field(at, name, undefined, after[name], map);
+}
+
+function field(at: Spot, name: string, before: unknown, after: unknown, map: MapType): void {
+  if (before === after) return;
+  const type = fieldType(map, name);
+  if (type !== undefined) walk(at.below(fieldElement(name)), before, after, type);
 }
 
 const own = (object: JsonObject, name: string): unknown => (Object.hasOwn(object, name) ? object[name] : undefined);

@@ -43,9 +43,19 @@ export function afterUpdate(
   after: KubeObject,
   sent: unknown,
 ): readonly ManagedFieldsEntry[] | undefined {
-  const managers = underSchema(writer.kind, standingManagers(writer, before, sent));
+  const standing = standingManagers(writer, before, sent);
+  const managers = underSchema(writer.kind, standing);
   if (managers.size === 0 && before !== undefined) return undefined;
-  return writeManagers(changed(writer, managers, before, after));
+  const next = changed(writer, managers, before, after);
+  const live = before?.metadata.managedFields;
+  return standing === storedManagers(live) && areSame(standing, next) ? live : writeManagers(next);
+}
+
+/** Whether all of them are the very ones that were there, as they are in writes of the same fields within a second. */
+function areSame(before: Managers, after: Managers): boolean {
+  if (before.size !== after.size) return false;
+  for (const [key, manager] of after) if (before.get(key) !== manager) return false;
+  return true;
 }
 
 /** Only whole objects may bring a record with them; writes of a part leave it alone. */
@@ -77,9 +87,10 @@ export function changed(
   if (isEmpty(set)) return left;
   const key = managerKey(id);
   const owned = union(left.get(key)?.set ?? EMPTY, set);
-  const had = managers.get(key)?.set;
-  // Whoever writes a field again owns what it owned: the same set is not written out anew.
-  left.set(key, { ...id, set: had !== undefined && sameSet(had, owned) ? had : owned, time: now });
+  const had = managers.get(key);
+  // Whoever writes a field again owns what it owned: the same set is not written out anew, nor is what is of the same second.
+  const isSame = had !== undefined && sameSet(had.set, owned);
+  left.set(key, isSame && had.time === now ? had : { ...id, set: isSame ? had.set : owned, time: now });
   return capped(left);
 }
 

@@ -11,11 +11,13 @@ export type Allowed = readonly (Role | 'controllers' | 'authenticated')[];
  * One row a resource or subresource: `group/plural` or `group/plural/sub`. A verb that a row does not name is nobody's.
  * A route without a row fails the build (test/apiserver/auth/authorization.test.ts).
  *
- * A host's rows hold only for its own Host and for VMs bound to it, a service account's only for its own namespace (`scope.ts`).
+ * A host's rows hold only for its own Host and for VMs bound to it, a service account's only for its own namespace (`scope.ts`);
+ * so do an owner's, beside reads of what all tenants may know.
  */
 export type AuthorizationTable = Readonly<Record<string, Readonly<Partial<Record<Right, Allowed>>>>>;
 
 const OPERATOR: Allowed = ['operator'];
+const OWNER: Allowed = ['operator', 'owner'];
 /** Where a nodelet speaks for itself: nobody else does, whatever else they may. */
 const NODELET: Allowed = ['host'];
 const ENROLLING: Allowed = ['host', 'enroller'];
@@ -35,36 +37,54 @@ const CASCADE: Allowed = ['operator', 'controller:garbage'];
 const operated = { get: READERS, list: READERS, watch: READERS, create: OPERATOR, update: OPERATOR, patch: CASCADE };
 /** The duties that delete whatever is in a namespace. */
 const EMPTIERS: Allowed = ['operator', 'controller:garbage', 'controller:tenant'];
-/** As `operated`, and a service account's in its own namespace. */
+/** Who works in a namespace. */
+const TENANT: Allowed = ['serviceaccount', 'owner'];
+/** As `operated`, and a service account's and an owner's in their namespace. */
 const automated: Readonly<Record<'get' | 'list' | 'watch' | 'create' | 'update' | 'patch' | 'delete', Allowed>> = {
-  get: [...READERS, 'serviceaccount'],
-  list: [...READERS, 'serviceaccount'],
-  watch: [...READERS, 'serviceaccount'],
-  create: ['operator', 'serviceaccount'],
-  update: ['operator', 'serviceaccount'],
-  patch: [...CASCADE, 'serviceaccount'],
-  delete: [...EMPTIERS, 'serviceaccount'],
+  get: [...READERS, ...TENANT],
+  list: [...READERS, ...TENANT],
+  watch: [...READERS, ...TENANT],
+  create: ['operator', ...TENANT],
+  update: ['operator', ...TENANT],
+  patch: [...CASCADE, ...TENANT],
+  delete: [...EMPTIERS, ...TENANT],
 };
 /** What programs keep in their namespace. */
-const NAMESPACED: AuthorizationTable[string] = { ...automated, deletecollection: OPERATOR };
+const NAMESPACED: AuthorizationTable[string] = { ...automated, deletecollection: OWNER };
+/** What is an owner's own, as the operator's. */
+const owned = {
+  get: [...READERS, 'owner'],
+  list: [...READERS, 'owner'],
+  watch: [...READERS, 'owner'],
+  create: OWNER,
+  update: OWNER,
+  patch: [...CASCADE, 'owner'],
+  delete: [...EMPTIERS, 'owner'],
+  deletecollection: OWNER,
+} as const;
+/** What every tenant may know. */
+const known = { get: [...READERS, 'owner'], list: [...READERS, 'owner'], watch: [...READERS, 'owner'] } as const;
 const removable = { delete: OPERATOR, deletecollection: OPERATOR };
 
 const EVENTS: AuthorizationTable[string] = {
   ...NAMESPACED,
-  create: [...EVERYONE, 'serviceaccount'],
-  update: [...EVERYONE, 'serviceaccount'],
-  patch: [...EVERYONE, 'serviceaccount'],
+  create: [...EVERYONE, ...TENANT],
+  update: [...EVERYONE, ...TENANT],
+  patch: [...EVERYONE, ...TENANT],
 };
 
 export const AUTHORIZATION: AuthorizationTable = {
   'coppice.dev/tenants': {
     ...operated,
+    ...known,
     delete: OPERATOR,
     deletecollection: OPERATOR,
     update: ['operator', 'controller:tenant'],
     patch: ['operator', 'controller:tenant', 'controller:garbage'],
   },
-  'coppice.dev/tenants/status': status('tenant'),
+  'coppice.dev/tenants/status': status('tenant', 'owner'),
+  // Whoever holds a token is the tenant's owner.
+  'coppice.dev/tenants/token': { create: OPERATOR },
 
   'coppice.dev/hosts': {
     ...operated,
@@ -76,8 +96,8 @@ export const AUTHORIZATION: AuthorizationTable = {
   },
   'coppice.dev/hosts/status': {
     get: EVERYONE,
-    update: ['operator', 'host', 'controller:host-liveness'],
-    patch: ['operator', 'host', 'controller:host-liveness'],
+    update: ['operator', 'host', 'controller:host-liveness', 'controller:lease', 'controller:scrub'],
+    patch: ['operator', 'host', 'controller:host-liveness', 'controller:lease', 'controller:scrub'],
   },
   'coppice.dev/hosts/control': { create: NODELET },
   'coppice.dev/hosts/dialback': { create: NODELET },
@@ -87,64 +107,94 @@ export const AUTHORIZATION: AuthorizationTable = {
   // Whoever holds a token becomes the host.
   'coppice.dev/hosts/token': { create: OPERATOR },
 
-  'coppice.dev/images': { ...operated, ...removable, get: EVERYONE, list: EVERYONE, watch: EVERYONE },
-  'coppice.dev/images/status': status('image'),
+  'coppice.dev/images': {
+    ...operated,
+    ...removable,
+    get: [...EVERYONE, 'owner'],
+    list: [...EVERYONE, 'owner'],
+    watch: [...EVERYONE, 'owner'],
+  },
+  'coppice.dev/images/status': status('image', 'owner'),
 
-  'coppice.dev/policies': { ...operated, ...removable },
+  // An owner is shown what is public of it (`shown-to.ts`).
+  'coppice.dev/policies': { ...operated, ...removable, get: known.get, list: known.list },
   // Whoever holds a token gets every key there is.
   'coppice.dev/policies/jointoken': { create: OPERATOR },
   'coppice.dev/policies/join': { create: JOINING },
   'coppice.dev/policies/status': { get: READERS, update: OPERATOR, patch: OPERATOR },
 
+  'coppice.dev/pricelists': { ...operated, ...removable, ...known },
+  'coppice.dev/pricelists/status': { get: READERS, update: OPERATOR, patch: OPERATOR },
+
+  'coppice.dev/leases': {
+    ...owned,
+    update: ['operator', 'owner', 'controller:lease', 'controller:tenant'],
+    patch: ['operator', 'owner', 'controller:lease', 'controller:tenant', 'controller:garbage'],
+    delete: ['operator', 'owner', 'controller:lease', 'controller:tenant', 'controller:garbage'],
+  },
+  'coppice.dev/leases/status': status('lease', 'owner'),
+
   'coppice.dev/vms': {
-    ...operated,
-    get: EVERYONE,
-    list: EVERYONE,
-    watch: EVERYONE,
-    update: ['operator', 'host', 'controller:placement', 'controller:vm-lifecycle'],
-    patch: ['operator', 'host', 'controller:placement', 'controller:vm-lifecycle', 'controller:garbage'],
-    delete: ['operator', 'controller:vm-lifecycle', 'controller:tenant', 'controller:garbage'],
+    ...owned,
+    get: [...EVERYONE, 'owner'],
+    list: [...EVERYONE, 'owner'],
+    watch: [...EVERYONE, 'owner'],
+    update: ['operator', 'owner', 'host', 'controller:placement', 'controller:vm-lifecycle'],
+    patch: ['operator', 'owner', 'host', 'controller:placement', 'controller:vm-lifecycle', 'controller:garbage'],
+    delete: [
+      'operator',
+      'owner',
+      'controller:vm-lifecycle',
+      'controller:tenant',
+      'controller:lease',
+      'controller:scrub',
+      'controller:garbage',
+    ],
     deletecollection: OPERATOR,
   },
   'coppice.dev/vms/status': {
-    get: EVERYONE,
+    get: [...EVERYONE, 'owner'],
     update: ['operator', 'host', 'controller:placement'],
     patch: ['operator', 'host', 'controller:placement', 'controller:host-liveness'],
   },
-  'coppice.dev/vms/exec': { create: OPERATOR },
-  'coppice.dev/vms/logs': { create: OPERATOR },
+  'coppice.dev/vms/exec': { create: OWNER },
+  'coppice.dev/vms/logs': { create: OWNER },
 
-  'core/namespaces': { ...operated, get: [...READERS, 'serviceaccount'], delete: OPERATOR },
+  'core/namespaces': {
+    ...operated,
+    get: [...READERS, ...TENANT],
+    list: known.list,
+    watch: known.watch,
+    delete: OPERATOR,
+  },
   'core/namespaces/status': { get: READERS, update: OPERATOR, patch: CASCADE },
   'core/namespaces/finalize': { update: ['operator', 'controller:garbage'] },
 
-  // Their contents are the operator's alone; whoever empties a namespace learns from its lists what there is.
+  // Their contents are the operator's and the owner's alone; whoever empties a namespace learns from its lists what there is.
   'core/configmaps': NAMESPACED,
   'core/secrets': {
-    ...operated,
-    get: OPERATOR,
-    list: [...EMPTIERS, 'controller:informers'],
-    watch: ['operator', 'controller:informers'],
-    patch: [...CASCADE, 'controller:resealer'],
-    delete: EMPTIERS,
-    deletecollection: OPERATOR,
+    ...owned,
+    get: OWNER,
+    list: [...EMPTIERS, 'owner', 'controller:informers'],
+    watch: [...OWNER, 'controller:informers'],
+    patch: [...CASCADE, 'owner', 'controller:resealer'],
   },
   'core/services': { get: automated.get, list: automated.list, watch: automated.watch },
-  'core/serviceaccounts': { ...operated, delete: EMPTIERS, deletecollection: OPERATOR },
+  'core/serviceaccounts': owned,
   // Whoever holds a token is the account.
-  'core/serviceaccounts/token': { create: OPERATOR },
+  'core/serviceaccounts/token': { create: OWNER },
 
   'core/events': EVENTS,
   'events.k8s.io/events': EVENTS,
 
   'coordination.k8s.io/leases': {
     ...automated,
-    create: [...READERS, 'serviceaccount'],
-    update: [...READERS, 'serviceaccount'],
-    patch: [...READERS, 'serviceaccount'],
+    create: [...READERS, ...TENANT],
+    update: [...READERS, ...TENANT],
+    patch: [...READERS, ...TENANT],
     // Servers remove their own, and those of servers that are gone.
-    delete: [...EMPTIERS, 'controller:apiserver', 'controller:election', 'serviceaccount'],
-    deletecollection: OPERATOR,
+    delete: [...EMPTIERS, 'controller:apiserver', 'controller:election', ...TENANT],
+    deletecollection: OWNER,
   },
 
   // Whoever defines kinds decides what the server accepts and compiles.
@@ -173,8 +223,12 @@ export const IMPERSONATION: AuthorizationTable = {
 /** Kinds that users define: the operator's and, within their namespace, service accounts'; cleaned up by the duties that empty namespaces. */
 export const USER_KIND: AuthorizationTable[string] = NAMESPACED;
 
-function status(duty: string): AuthorizationTable[string] {
-  return { get: EVERYONE, update: ['operator', `controller:${duty}`], patch: ['operator', `controller:${duty}`] };
+function status(duty: string, ...readers: Allowed): AuthorizationTable[string] {
+  return {
+    get: [...EVERYONE, ...readers],
+    update: ['operator', `controller:${duty}`],
+    patch: ['operator', `controller:${duty}`],
+  };
 }
 
 /** Paths that are not resources. `anonymous` ones answer without a credential. */

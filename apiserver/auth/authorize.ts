@@ -1,3 +1,4 @@
+import { NAMESPACES } from '../../resources/guards/refs.ts';
 import { ApiError, notFound } from '../../resources/meta/api-error.ts';
 import type { Kind, Verb } from '../../resources/meta/define-kind.ts';
 import type { KubeObject } from '../../resources/meta/object.ts';
@@ -13,7 +14,7 @@ import {
   USER_KIND,
 } from './authorization-table.ts';
 import { AUTHENTICATED_GROUP, hostNameOf, type Identity, roleOf } from './identity.ts';
-import { inScope } from './scope.ts';
+import { inScope, isForeign } from './scope.ts';
 
 /** What is asked of a kind. */
 export interface Ask {
@@ -43,7 +44,14 @@ export interface Access {
 export function authorize(identity: Identity, ask: Ask): void {
   const { kind, ...rest } = ask;
   const access: Access = { ...rest, group: kind.group, plural: kind.plural, userKind: kind.origin === 'user' };
-  if (!permits(identity, access)) throw refused(identity, access, kind.namespaced ? ask.namespace : undefined);
+  if (permits(identity, access)) return;
+  if (isForeign(identity, access)) throw notThere(ask);
+  throw refused(identity, access, kind.namespaced ? ask.namespace : undefined);
+}
+
+/** In the words that there are for what is not there. */
+function notThere({ kind, namespace, name }: Ask): ApiError {
+  return namespace === undefined || name !== undefined ? notFound(kind, name ?? '') : notFound(NAMESPACES, namespace);
 }
 
 /** Whether the table lets an identity do this. Where it does not know the resource or verb, only who may do everything it knows may. */

@@ -1,3 +1,5 @@
+import type { Asker } from '../../resources/guards/guard.ts';
+
 /** Who asks. */
 export interface Identity {
   readonly user: string;
@@ -15,6 +17,7 @@ export type Role =
   | 'enroller'
   | 'apiserver'
   | 'serviceaccount'
+  | 'owner'
   | 'controller-process'
   | `controller:${string}`;
 
@@ -67,6 +70,18 @@ export function serverIdentity(name: string): Identity {
   return { user: `system:apiserver:${name}`, groups: ['system:apiservers', 'system:authenticated'] };
 }
 
+const TENANT_GROUP = 'system:tenants';
+const OWNER = /^system:tenant:([^:]+)$/;
+
+/** The identity of who owns a tenant, by the tenant's token. */
+export function ownerIdentity(tenant: string, uid?: string): Identity {
+  return {
+    user: `system:tenant:${tenant}`,
+    groups: [TENANT_GROUP, 'system:authenticated'],
+    ...(uid === undefined ? {} : { uid }),
+  };
+}
+
 /** The group of whoever showed a credential. */
 export const AUTHENTICATED_GROUP = 'system:authenticated';
 export const ANONYMOUS: Identity = { user: 'system:anonymous', groups: ['system:unauthenticated'] };
@@ -87,6 +102,16 @@ export function serviceAccountOf(user: string): { readonly namespace: string; re
   return namespace === undefined || name === undefined ? undefined : { namespace, name };
 }
 
+/** The tenant whose an identity is: its owner, or a program in its namespace. Undefined for all others. */
+export function tenantOf({ user }: Identity): string | undefined {
+  return OWNER.exec(user)?.[1] ?? serviceAccountOf(user)?.namespace;
+}
+
+/** The namespace that is all an owner knows of; undefined for who is no owner. */
+export function ownedNamespace(identity: Identity): string | undefined {
+  return roleOf(identity) === 'owner' ? tenantOf(identity) : undefined;
+}
+
 /** The role of an identity; undefined = known to nobody. `system:masters` is what Kubernetes calls those who may do everything. */
 export function roleOf(identity: Identity): Role | undefined {
   if (identity.groups.includes('coppice:operators') || identity.groups.includes('system:masters')) return 'operator';
@@ -100,7 +125,13 @@ export function roleOf(identity: Identity): Role | undefined {
   if (identity.groups.includes('system:apiservers') && /^system:apiserver:./.test(identity.user)) return 'apiserver';
   if (identity.groups.includes('system:serviceaccounts') && serviceAccountOf(identity.user) !== undefined)
     return 'serviceaccount';
+  if (identity.groups.includes(TENANT_GROUP) && OWNER.test(identity.user)) return 'owner';
   return undefined;
+}
+
+/** Who asks, as rules know them. */
+export function askerOf(identity: Identity): Asker {
+  return { user: identity.user, operator: roleOf(identity) === 'operator' };
 }
 
 /** The host a nodelet's identity is for, or that of who enrolls it. */

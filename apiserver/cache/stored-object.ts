@@ -79,7 +79,8 @@ const METADATA = encoder.encode('"metadata":{');
 export function encodeStored(object: KubeObject): Uint8Array {
   const { apiVersion, kind, metadata, ...rest } = object;
   const { resourceVersion: _, ...kept } = metadata;
-  return encoder.encode(encodeJson({ apiVersion, kind, metadata: kept, ...rest }));
+  const bytes = Buffer.from(encodeJson({ apiVersion, kind, metadata: kept, ...rest }));
+  return new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.length);
 }
 
 /** What stored bytes are read back to, once somebody looks at the object. Throws for bytes that are none of `encodeStored`. */
@@ -111,12 +112,13 @@ function withoutUndefined<T>(value: T): T {
 /** The same JSON with `resourceVersion` spliced in as the first field of metadata: no second encoding. */
 function withVersion(value: Uint8Array, revision: number): Uint8Array {
   const at = indexOf(value, METADATA) + METADATA.length;
-  const field = encoder.encode(`"resourceVersion":"${revision}"${value[at] === CLOSE ? '' : ','}`);
-  const out = new Uint8Array(value.length + field.length);
+  const field = `"resourceVersion":"${revision}"${value[at] === CLOSE ? '' : ','}`;
+  // Not of the pool, of which what is kept for long would keep more than itself.
+  const out = Buffer.allocUnsafeSlow(value.length + field.length);
   out.set(value.subarray(0, at));
-  out.set(field, at);
+  out.write(field, at, 'latin1');
   out.set(value.subarray(at), at + field.length);
-  return out;
+  return new Uint8Array(out.buffer);
 }
 
 function indexOf(haystack: Uint8Array, needle: Uint8Array): number {

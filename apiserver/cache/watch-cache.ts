@@ -245,7 +245,7 @@ export class WatchCache {
   #moveTo(revision: number, events: readonly (readonly [ResourceCache, CacheEvent])[]): void {
     this.#revision = revision;
     for (const [cache, event] of events) cache.publish(event);
-    for (const waiter of [...this.#waiting]) if (waiter.revision <= revision) waiter.resolve();
+    for (const waiter of this.#waiting) if (waiter.revision <= revision) waiter.resolve();
     for (const moved of [...this.#moved]) moved(revision);
   }
 

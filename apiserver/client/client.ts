@@ -11,6 +11,7 @@ export interface ListOptions {
   readonly limit?: number;
   readonly continue?: string;
   readonly resourceVersion?: string;
+  readonly resourceVersionMatch?: 'Exact' | 'NotOlderThan';
 }
 
 interface WatchOptions {

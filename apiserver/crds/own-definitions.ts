@@ -3,7 +3,7 @@ import { crdOf } from '../../resources/meta/crd-of.ts';
 import type { Kind } from '../../resources/meta/define-kind.ts';
 import { LAST_APPLIED, withLastApplied } from '../../resources/meta/last-applied.ts';
 import { type JsonObject, type KubeObject, valueAt } from '../../resources/meta/object.ts';
-import { OPERATOR } from '../auth/identity.ts';
+import { askerOf, OPERATOR } from '../auth/identity.ts';
 import { commit, currentOf, type WritePlan } from '../registry/commit.ts';
 import type { ServedKind } from '../registry/registry.ts';
 import { newObject, nextObject, type WriteFrame } from '../verbs/next-object.ts';
@@ -42,7 +42,7 @@ async function putOne(parts: ServerParts, served: ServedKind, kind: Kind, signal
           : nextObject(frame, before.object, wanted);
     return { kind: served.kind, namespace: undefined, name, before, after };
   };
-  await commit(parts, plan, { dryRun: false, caller: { signal } });
+  await commit(parts, plan, { dryRun: false, caller: { signal }, asker: askerOf(OPERATOR) });
 }
 
 const recordOf = (object: KubeObject | JsonObject): unknown =>

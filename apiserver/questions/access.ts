@@ -4,6 +4,7 @@ import type { Kind } from '../../resources/meta/define-kind.ts';
 import { resourceId } from '../../resources/meta/resource-id.ts';
 import { isOwn, mayEverything, mayGetDocument, permits } from '../auth/authorize.ts';
 import { type Identity, roleOf } from '../auth/identity.ts';
+import { readNamespace } from '../auth/own-request.ts';
 import { parseFieldSelector } from '../selectors/field-selector.ts';
 import type { ServerParts } from '../verbs/verb-context.ts';
 
@@ -40,7 +41,8 @@ type Known = Pick<ServerParts, 'registry' | 'cache'>;
 export function mayAccess(identity: Identity, asked: ResourceAttributes, { registry, cache }: Known): boolean {
   const { group = '', resource: plural = '', verb = '' } = asked;
   const kind = registry.kinds().find((each) => each.group === group && each.plural === plural);
-  const namespace = kind?.namespaced === false ? undefined : given(asked.namespace);
+  const named = kind?.namespaced === false ? undefined : given(asked.namespace);
+  const namespace = named ?? (kind && readNamespace(identity, kind, verb));
   const name = given(asked.name);
   const fields = fieldsOf(kind, asked.fieldSelector);
   const subresource = given(asked.subresource);

@@ -1,4 +1,4 @@
-import { NAMESPACES, VMS } from '../../resources/guards/refs.ts';
+import { NAMESPACES, TENANTS, VMS } from '../../resources/guards/refs.ts';
 import type { WorldView } from '../../resources/guards/world.ts';
 import type { Kind } from '../../resources/meta/define-kind.ts';
 import { VERBS, type Verb } from '../../resources/meta/define-kind.ts';
@@ -6,7 +6,7 @@ import { entry } from '../../resources/meta/map-entry.ts';
 import { resourceId } from '../../resources/meta/resource-id.ts';
 import { DOCUMENTS } from '../auth/authorization-table.ts';
 import { holds, isOwn, mayEverything, mayGetDocument, permits, rowOf } from '../auth/authorize.ts';
-import { hostNameOf, type Identity, roleOf, serviceAccountOf } from '../auth/identity.ts';
+import { hostNameOf, type Identity, ownedNamespace, roleOf, serviceAccountOf } from '../auth/identity.ts';
 import { subresourcesOf } from '../discovery/verbs.ts';
 import type { ServerParts } from '../verbs/verb-context.ts';
 
@@ -111,9 +111,12 @@ function rightsOf(identity: Identity, kind: Kind, namespace: string, world: Worl
 
 const NO_FIELDS: ReadonlyMap<string, string> = new Map();
 
-/** The objects of a kind for which alone an identity has rights: a host's own, a service account's namespace. */
+/** The objects of a kind for which alone an identity has rights: a host's own, a service account's namespace, an owner's and its tenant. */
 function ownNames(identity: Identity, kind: Kind, namespace: string, world: WorldView): readonly string[] {
   const account = serviceAccountOf(identity.user);
+  const owned = ownedNamespace(identity);
+  if (owned !== undefined)
+    return [NAMESPACES, TENANTS].some((ref) => resourceId(ref) === resourceId(kind)) ? [owned] : [];
   if (account !== undefined) return resourceId(kind) === resourceId(NAMESPACES) ? [account.namespace] : [];
   if (roleOf(identity) !== 'host') return [];
   if (kind.plural === 'hosts') return [hostNameOf(identity)];

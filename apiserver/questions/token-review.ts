@@ -1,6 +1,7 @@
 import { ApiError } from '../../resources/meta/api-error.ts';
 import { isObject, type JsonObject } from '../../resources/meta/object.ts';
 import type { BearerTokens } from '../auth/bearer-tokens.ts';
+import { isTenantDisabled } from '../auth/enabled-tenant.ts';
 import { ISSUER } from '../auth/service-account-tokens.ts';
 import { TokenRefused } from '../auth/token-refused.ts';
 import type { Answerer } from '../verbs/answer.ts';
@@ -26,7 +27,7 @@ async function judge(identify: () => ReturnType<BearerTokens>): Promise<JsonObje
     const { identity, audiences } = await identify();
     return { authenticated: true, user: userInfoOf(identity), audiences };
   } catch (error) {
-    if (!(error instanceof TokenRefused)) throw error;
+    if (!(error instanceof TokenRefused) && !isTenantDisabled(error)) throw error;
     return { user: {}, error: `invalid bearer token: ${error.message}` };
   }
 }

@@ -1,6 +1,6 @@
 import type { Ids } from '../../resources/ambient/ids.ts';
 import { slowWaits } from '../../resources/ambient/slow-waits.ts';
-import type { Change, FenceKeys } from '../../resources/guards/guard.ts';
+import type { Asker, Change, FenceKeys } from '../../resources/guards/guard.ts';
 import { ApiError } from '../../resources/meta/api-error.ts';
 import { type CompanionWrite, type Kind, storedIn } from '../../resources/meta/define-kind.ts';
 import { type KubeObject, objectKey } from '../../resources/meta/object.ts';
@@ -75,12 +75,14 @@ const MAX_OBJECTS = 40;
 export async function commit(
   deps: CommitDeps,
   plan: () => WritePlan,
-  options: { readonly dryRun: boolean; readonly caller: Caller },
+  options: { readonly dryRun: boolean; readonly caller: Caller; readonly asker: Asker },
 ): Promise<Outcome | undefined> {
   await using turn = new RaceTurn(deps, options.caller);
+  const { asker } = options;
   let refreshed = false;
   for (;;) {
-    const verdict = (options.dryRun ? undefined : atOnce(deps, plan)) ?? (await caughtUp(deps, plan, turn));
+    const verdict =
+      (options.dryRun ? undefined : atOnce(deps, plan, asker)) ?? (await caughtUp(deps, plan, asker, turn));
     if (verdict.type === 'work') {
       await inSlices(verdict.work, turn.signal);
     } else if (verdict.type === 'refused' && !refreshed && !options.dryRun && verdict.fences.length > 0) {
@@ -93,7 +95,7 @@ export async function commit(
     } else if (options.dryRun) {
       if (await deps.cache.confirmed()) return withoutVersion(verdict.write);
     } else {
-      const { staged, answer, compares } = submit(deps, verdict.write, verdict.fences);
+      const { staged, answer, compares } = submit(deps, verdict.write, verdict.fences, asker);
       const result = await settled(deps, staged, options.caller);
       if (result.ok) return answer(result.revision);
       await turn.lost(compares, result.found);
@@ -102,17 +104,17 @@ export async function commit(
 }
 
 /** What comes of a plan on what is at hand; undefined where that may be too old to say. */
-function atOnce(deps: CommitDeps, plan: () => WritePlan): Verdict | undefined {
+function atOnce(deps: CommitDeps, plan: () => WritePlan, asker: Asker): Verdict | undefined {
   const { cache } = deps;
   const isCaughtUp = cache.isCaughtUp;
   const asked = cache.world.questions;
-  const verdict = judge(deps, plan);
+  const verdict = judge(deps, plan, asker);
   return isCaughtUp || (verdict.type === 'write' && cache.world.questions === asked) ? verdict : undefined;
 }
 
-async function caughtUp(deps: CommitDeps, plan: () => WritePlan, turn: RaceTurn): Promise<Verdict> {
+async function caughtUp(deps: CommitDeps, plan: () => WritePlan, asker: Asker, turn: RaceTurn): Promise<Verdict> {
   await deps.cache.caughtUp(turn.signal);
-  return judge(deps, plan);
+  return judge(deps, plan, asker);
 }
 
 type Verdict =
@@ -122,7 +124,7 @@ type Verdict =
   | { readonly type: 'write'; readonly write: WritePlan; readonly fences: FenceKeys };
 
 /** What comes of a plan on the state of this moment. */
-function judge({ cache, term }: CommitDeps, plan: () => WritePlan): Verdict {
+function judge({ cache, term, clock }: CommitDeps, plan: () => WritePlan, asker: Asker): Verdict {
   cache.dropUndone();
   const over = termOver(term, cache);
   if (over !== undefined) return { type: 'refused', error: over, fences: [] };
@@ -138,7 +140,7 @@ function judge({ cache, term }: CommitDeps, plan: () => WritePlan): Verdict {
     return { type: 'nothing', object: write.after };
   const change: Change = { before: write.before?.object, after: write.after, ...subresource(write) };
   const fences = fencesOf(write.kind, change, cache);
-  const error = refusedBy(write.kind.rules.guards ?? [], write, change, cache.world);
+  const error = refusedBy(write.kind.rules.guards ?? [], write, change, cache.world, { nowMs: clock.now(), asker });
   return error === undefined ? { type: 'write', write, fences } : { type: 'refused', error, fences: fences.bump };
 }
 
@@ -173,9 +175,9 @@ interface Submitted {
   answer(revision: number): Outcome | undefined;
 }
 
-function submit(deps: CommitDeps, write: WritePlan, fences: FenceKeys): Submitted {
+function submit(deps: CommitDeps, write: WritePlan, fences: FenceKeys, asker: Asker): Submitted {
   const { cache, store } = deps;
-  const companions = companionsOf(deps, write);
+  const companions = companionsOf(deps, write, asker);
   const home = storedIn(write.kind);
   const key = storeKey(home, write.namespace, write.name);
   const kept = write.after && toStorage(write.kind, write.after);
@@ -230,8 +232,8 @@ interface CompanionPut {
   readonly revision: number;
 }
 
-function companionsOf(deps: CommitDeps, write: WritePlan): CompanionPut[] {
-  const context = { world: deps.cache.world, nowMs: deps.clock.now() };
+function companionsOf(deps: CommitDeps, write: WritePlan, asker: Asker): CompanionPut[] {
+  const context = { world: deps.cache.world, nowMs: deps.clock.now(), asker };
   const wanted = write.kind.rules.companions?.(write.after, write.before?.object, context) ?? [];
   if (wanted.length >= MAX_OBJECTS)
     throw new Error(`a write has ${wanted.length} companions; at most ${MAX_OBJECTS - 1}`);

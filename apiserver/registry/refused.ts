@@ -1,4 +1,4 @@
-import type { Change, Guard } from '../../resources/guards/guard.ts';
+import type { Change, Guard, GuardContext } from '../../resources/guards/guard.ts';
 import type { WorldView } from '../../resources/guards/world.ts';
 import { type ApiError, forbidden, invalid } from '../../resources/meta/api-error.ts';
 import type { Kind } from '../../resources/meta/define-kind.ts';
@@ -9,9 +9,10 @@ export function refusedBy(
   { kind, name }: { readonly kind: Kind; readonly name: string },
   change: Change,
   world: WorldView,
+  context: GuardContext,
 ): ApiError | undefined {
   for (const guard of guards) {
-    const refusal = guard.judge(change, world);
+    const refusal = guard.judge(change, world, context);
     if (refusal === undefined) continue;
     const { cause: reason, message } = refusal;
     if (refusal.answer === 'Invalid')

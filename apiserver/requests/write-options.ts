@@ -43,6 +43,7 @@ export function applyOptions(
 const PATCH = 'PatchOptions';
 
 function optionsOf(query: URLSearchParams, kind: string, found: readonly Cause[]): WriteOptions {
+  if (query.size === 0 && found.length === 0) return DEFAULTS;
   const manager = query.get('fieldManager') ?? '';
   const dryRun = query.getAll('dryRun');
   const directive = query.get('fieldValidation') ?? '';
@@ -54,6 +55,8 @@ function optionsOf(query: URLSearchParams, kind: string, found: readonly Cause[]
     directive: DIRECTIVES.find((known) => known !== '' && known === directive) || 'Warn',
   };
 }
+
+const DEFAULTS: WriteOptions = { dryRun: false, manager: undefined, directive: 'Warn' };
 
 function managerCauses(manager: string): Cause[] {
   const field = 'fieldManager';

@@ -22,7 +22,7 @@ export class WatchHub {
   /** How many batches were ever cut off the front of `#kept`. */
   #cut = 0;
   #ended: StoreError | undefined;
-  #waiting = new Set<() => void>();
+  readonly #waiting = new Set<() => void>();
 
   constructor(revision: number, bufferBytes: number) {
     this.#revision = revision;
@@ -66,21 +66,34 @@ export class WatchHub {
   /** Batches after `revision`, which `reaches` must have accepted in the same step. */
   async *follow(revision: number, signal: AbortSignal): AsyncGenerator<Batch> {
     let next = this.#cut + this.#firstAfter(revision);
-    while (!signal.aborted) {
-      if (next < this.#cut + this.#start) {
-        const message = `the watcher fell more than ${this.#bufferBytes} bytes behind; list again and watch from there`;
-        throw new StoreError('SlowReader', message);
+    let wake = () => {};
+    const onAbort = () => wake();
+    signal.addEventListener('abort', onAbort, { once: true });
+    try {
+      while (!signal.aborted) {
+        if (next < this.#cut + this.#start) throw this.#slowReader();
+        const kept = this.#kept[next - this.#cut];
+        if (kept !== undefined) {
+          next += 1;
+          yield kept.batch;
+        } else if (this.#ended !== undefined) {
+          throw this.#ended;
+        } else {
+          await new Promise<void>((resolve) => {
+            wake = resolve;
+            this.#waiting.add(resolve);
+          });
+          this.#waiting.delete(wake);
+        }
       }
-      const kept = this.#kept[next - this.#cut];
-      if (kept !== undefined) {
-        next += 1;
-        yield kept.batch;
-      } else if (this.#ended !== undefined) {
-        throw this.#ended;
-      } else {
-        await this.#published(signal);
-      }
+    } finally {
+      signal.removeEventListener('abort', onAbort);
     }
+  }
+
+  #slowReader(): StoreError {
+    const message = `the watcher fell more than ${this.#bufferBytes} bytes behind; list again and watch from there`;
+    return new StoreError('SlowReader', message);
   }
 
   /** The newest batch stays whatever its size: a prompt reader must be able to get it. */
@@ -110,22 +123,9 @@ export class WatchHub {
     return low;
   }
 
-  #published(signal: AbortSignal): Promise<void> {
-    return new Promise((resolve) => {
-      const done = () => {
-        this.#waiting.delete(done);
-        signal.removeEventListener('abort', done);
-        resolve();
-      };
-      this.#waiting.add(done);
-      signal.addEventListener('abort', done, { once: true });
-    });
-  }
-
   #wake(): void {
-    const waiting = this.#waiting;
-    this.#waiting = new Set();
-    for (const done of waiting) done();
+    for (const done of this.#waiting) done();
+    this.#waiting.clear();
   }
 }
 

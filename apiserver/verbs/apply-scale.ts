@@ -2,6 +2,7 @@ import type { ScaleMapping } from '../../resources/meta/define-kind.ts';
 import { isObject, type JsonObject, type KubeObject, valueAt } from '../../resources/meta/object.ts';
 import { apiVersionOf } from '../../resources/meta/resource-id.ts';
 import { applyConfig } from '../apply/apply.ts';
+import { askerOf } from '../auth/identity.ts';
 import { commit, type WritePlan } from '../registry/commit.ts';
 import type { ServerResponse } from '../requests/server-request.ts';
 import { applyOptions } from '../requests/write-options.ts';
@@ -31,7 +32,7 @@ export async function applyScale(context: VerbContext, mapping: ScaleMapping): P
     const metadata = isObject(object.metadata) ? object.metadata : {};
     return planOver(context, before, nextObject(frame, before.object, { ...object, metadata }, managers));
   };
-  const written = await commit(parts, plan, { dryRun, caller: request });
+  const written = await commit(parts, plan, { dryRun, caller: request, asker: askerOf(context.identity) });
   if (written === undefined) throw new Error('a scale ended in a removal');
   return oneScale(200, context, written.object, mapping);
 }

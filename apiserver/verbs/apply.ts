@@ -4,6 +4,7 @@ import type { JsonObject, KubeObject } from '../../resources/meta/object.ts';
 import type { FieldValidation } from '../admission/field-validation.ts';
 import { type Applied, applyConfig } from '../apply/apply.ts';
 import { authorize, authorizeObject } from '../auth/authorize.ts';
+import { askerOf } from '../auth/identity.ts';
 import { commit, currentOf, type Versioned, type WritePlan } from '../registry/commit.ts';
 import { fromStorage } from '../registry/versions.ts';
 import { warningHeaders } from '../requests/respond.ts';
@@ -33,7 +34,7 @@ export async function applyPatch(context: VerbContext): Promise<ServerResponse> 
     last = next.after ?? last;
     return next;
   };
-  const written = await commit(parts, plan, { dryRun: wish.dryRun, caller: request });
+  const written = await commit(parts, plan, { dryRun: wish.dryRun, caller: request, asker: askerOf(context.identity) });
   const object = written?.object ?? last;
   if (object === undefined) throw new Error('an apply ended without an object');
   return oneObject(created ? 201 : 200, served.kind, object, {

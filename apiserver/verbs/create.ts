@@ -6,6 +6,7 @@ import type { Managers } from '../apply/managed-fields.ts';
 import { mergeTypeOf } from '../apply/merge-type.ts';
 import { checkRecordSize } from '../apply/record-size.ts';
 import { authorizeObject } from '../auth/authorize.ts';
+import { askerOf } from '../auth/identity.ts';
 import { storeKey } from '../cache/keys.ts';
 import { type Created, createOnce, type Remember } from '../idempotency/create-once.ts';
 import { keyOfRequest } from '../idempotency/kept-answer.ts';
@@ -16,6 +17,7 @@ import { withBody } from '../requests/with-body.ts';
 import { type WriteOptions, writeOptions } from '../requests/write-options.ts';
 import { MAX_BODY_BYTES, readObject } from './body.ts';
 import { checkNamespace, frameOf, knownFields, newObject, type WriteFrame } from './next-object.ts';
+import { refuseDisabled } from './refuse-disabled.ts';
 import { oneObject } from './represent.ts';
 import type { VerbContext } from './verb-context.ts';
 
@@ -69,7 +71,7 @@ async function make(
     const record = remember?.(warnings);
     return { ...planCreate(context, frame, object), ...(record === undefined ? {} : { record }) };
   };
-  const created = await commit(parts, plan, { dryRun, caller: request });
+  const created = await commit(parts, plan, { dryRun, caller: request, asker: askerOf(context.identity) });
   if (created === undefined) throw new Error('a create ended in a removal');
   return { ...created, warnings };
 }
@@ -84,6 +86,7 @@ export function planCreate(
   const { parts, target, served, identity } = context;
   const { kind } = served;
   const name = newName(context, sent.metadata);
+  refuseDisabled(context, name);
   const relies = [...(kind.namespaced ? [livingNamespace(context, name)] : []), ...livingDefinition(context)];
   const object = newObject(frame, sent, name, target.namespace, managers);
   authorizeObject(identity, kind, object);

@@ -1,4 +1,5 @@
 import { ApiError } from '../../resources/meta/api-error.ts';
+import { askerOf } from '../auth/identity.ts';
 import type { StoredObject } from '../cache/stored-object.ts';
 import { refusedBy } from '../registry/refused.ts';
 import type { ServerResponse } from '../requests/server-request.ts';
@@ -23,11 +24,12 @@ export async function deleteCollection(context: VerbContext): Promise<ServerResp
 }
 
 /** Where something among them is never deleted the whole is refused, before anything is: what was meant were others. */
-function refuseKept({ parts, served: { kind } }: VerbContext, items: readonly StoredObject[]): void {
+function refuseKept({ parts, served: { kind }, identity }: VerbContext, items: readonly StoredObject[]): void {
   const lasting = (kind.rules.guards ?? []).filter((guard) => guard.lasting === true);
+  const asked = { nowMs: parts.clock.now(), asker: askerOf(identity) };
   for (const { object } of items) {
     const change = { before: object, after: undefined };
-    const refused = refusedBy(lasting, { kind, name: object.metadata.name }, change, parts.cache.world);
+    const refused = refusedBy(lasting, { kind, name: object.metadata.name }, change, parts.cache.world, asked);
     if (refused !== undefined) throw refused;
   }
 }

@@ -1,6 +1,7 @@
 import { rfc3339 } from '../../resources/ambient/clock.ts';
 import { conflict, type Status } from '../../resources/meta/api-error.ts';
 import { jsonEqual, type KubeObject } from '../../resources/meta/object.ts';
+import { askerOf } from '../auth/identity.ts';
 import { commit } from '../registry/commit.ts';
 import { json } from '../requests/respond.ts';
 import type { ServerResponse } from '../requests/server-request.ts';
@@ -54,14 +55,14 @@ export async function remove(
     last = held ? marked : before.object;
     return planOver(context, before, held ? marked : undefined);
   };
-  const left = await commit(parts, plan, { dryRun: wish.dryRun, caller: request });
+  const left = await commit(parts, plan, { dryRun: wish.dryRun, caller: request, asker: askerOf(context.identity) });
   const object = left?.object ?? last;
   if (object === undefined) throw new Error('a delete ended without an object');
   return { object, removed: left === undefined };
 }
 
 /** The object with its deletionTimestamp and the finalizer its propagation asks for; itself when it has them already. */
-function mark({ parts, served }: VerbContext, before: KubeObject, wish: DeleteWish): KubeObject {
+function mark({ parts, served, identity }: VerbContext, before: KubeObject, wish: DeleteWish): KubeObject {
   const finalizers = heldBy(before.metadata.finalizers ?? [], wish.propagation);
   const begun = before.metadata.deletionTimestamp !== undefined;
   if (begun && jsonEqual(finalizers, before.metadata.finalizers ?? [])) return before;
@@ -79,7 +80,7 @@ function mark({ parts, served }: VerbContext, before: KubeObject, wish: DeleteWi
       ...(served.kind.generations ? { generation } : {}),
     },
   };
-  const context = { world: parts.cache.world, nowMs: parts.clock.now() };
+  const context = { world: parts.cache.world, nowMs: parts.clock.now(), asker: askerOf(identity) };
   return served.kind.rules.admit?.(marked, before, context) ?? marked;
 }
 

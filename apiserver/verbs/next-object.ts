@@ -18,9 +18,10 @@ import { addedFinalizerCauses, changedFixedCauses } from '../admission/metadata.
 import { pruneUnknown } from '../admission/structural.ts';
 import { type Managers, sameOwners, writeManagers } from '../apply/managed-fields.ts';
 import { afterUpdate } from '../apply/update.ts';
-import type { Identity } from '../auth/identity.ts';
+import { askerOf, type Identity } from '../auth/identity.ts';
 import type { ServedKind } from '../registry/registry.ts';
 import { defaultedDraft } from './defaulted-draft.ts';
+import { keepWritten } from './status-writers.ts';
 import type { ServerParts, VerbContext } from './verb-context.ts';
 import { carryWritten, checkFinalizers, checkHostWrite } from './writers.ts';
 
@@ -139,6 +140,8 @@ export function nextObject(
     draft = carryWritten(frame, before, draft);
     checkFinalizers(frame, before, draft);
     checkHostWrite(frame, before, draft);
+  } else if (frame.subresource === 'status') {
+    draft = keepWritten(frame, before, draft);
   }
   const next = admitted(frame, defaultedDraft(kind, draft, refusedNulls(managers)) as KubeObject, before);
   const same = jsonEqual(next, before);
@@ -232,9 +235,11 @@ function only(fields: JsonObject, isFit: (value: unknown) => boolean): JsonObjec
   return kept;
 }
 
-function admitted({ parts, served }: WriteFrame, draft: KubeObject, previous: KubeObject | undefined): KubeObject {
+function admitted(frame: WriteFrame, draft: KubeObject, previous: KubeObject | undefined): KubeObject {
+  const { parts, served, identity } = frame;
   const { admit } = served.kind.rules;
-  return admit === undefined ? draft : admit(draft, previous, { world: parts.cache.world, nowMs: parts.clock.now() });
+  if (admit === undefined) return draft;
+  return admit(draft, previous, { world: parts.cache.world, nowMs: parts.clock.now(), asker: askerOf(identity) });
 }
 
 function changedBeyondMetadata(kind: Kind, before: KubeObject, after: KubeObject): boolean {

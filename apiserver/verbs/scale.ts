@@ -1,5 +1,6 @@
 import { ApiError } from '../../resources/meta/api-error.ts';
 import { isObject, type JsonObject } from '../../resources/meta/object.ts';
+import { askerOf } from '../auth/identity.ts';
 import { applyJsonPatch, decodeJsonPatch } from '../patch/json-patch.ts';
 import { applyMergePatch } from '../patch/merge-patch.ts';
 import { commit, type WritePlan } from '../registry/commit.ts';
@@ -44,7 +45,7 @@ export async function writeScale(context: VerbContext): Promise<ServerResponse> 
     const object = withReplicas(before.object, mapping, replicasOf(wanted, before.object.metadata.name));
     return planOver(context, before, nextObject(frame, before.object, { ...object, metadata: { ...object.metadata } }));
   };
-  const written = await commit(parts, plan, { dryRun, caller: request });
+  const written = await commit(parts, plan, { dryRun, caller: request, asker: askerOf(context.identity) });
   if (written === undefined) throw new Error('a scale ended in a removal');
   return oneScale(200, context, written.object, mapping);
 }

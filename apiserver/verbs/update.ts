@@ -2,6 +2,7 @@ import { ApiError, conflict, invalid, notFound, type ResourceName } from '../../
 import { storedIn } from '../../resources/meta/define-kind.ts';
 import type { JsonObject, KubeObject } from '../../resources/meta/object.ts';
 import { authorizeObject } from '../auth/authorize.ts';
+import { askerOf } from '../auth/identity.ts';
 import { commit, currentOf, type Versioned, type WritePlan } from '../registry/commit.ts';
 import { fromStorage } from '../registry/versions.ts';
 import { warningHeaders } from '../requests/respond.ts';
@@ -50,7 +51,7 @@ export async function writeOver(
     last = next;
     return planOver(context, before, isHeld(context, next) ? next : undefined);
   };
-  const written = await commit(parts, plan, { dryRun, caller: request });
+  const written = await commit(parts, plan, { dryRun, caller: request, asker: askerOf(context.identity) });
   const object = written?.object ?? last;
   if (object === undefined) throw new Error('an update ended without an object');
   return oneObject(200, served.kind, object, {

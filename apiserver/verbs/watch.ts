@@ -131,6 +131,8 @@ class Watcher {
     this.#pin();
     this.#release.push(this.#cache.listen((event) => this.#offer(event)));
     if (this.#bookmarks) this.#release.push(parts.cache.onMoved(() => this.#moved()));
+    // Whoever goes on from an earlier revision is told how far that has moved, even if nothing does from now on.
+    if (this.#bookmarks && from !== undefined && from < parts.cache.revision) this.#moved();
     const { unbroken } = parts.cache;
     const ended = AbortSignal.any([request.signal, parts.ending, unbroken, this.#context.served.ending]);
     const onAbort = () => this.#queue.end();

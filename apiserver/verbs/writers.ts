@@ -1,4 +1,4 @@
-import { forbidden } from '../../resources/meta/api-error.ts';
+import { type ApiError, forbidden } from '../../resources/meta/api-error.ts';
 import { COPPICE_GROUP } from '../../resources/meta/define-kind.ts';
 import {
   isObject,
@@ -28,12 +28,7 @@ export function carryWritten(frame: WriteFrame, before: KubeObject | undefined, 
       continue;
     }
     if (jsonEqual(had, wanted) || writesAs(frame.identity, writer)) continue;
-    const field = path.join('.');
-    throw forbidden(kind, draft.metadata.name, `${field} is written by ${writer}, not by "${frame.identity.user}"`, {
-      reason: 'FieldWriter',
-      message: `only ${writer} writes this field`,
-      field,
-    });
+    throw notWriter(frame, draft.metadata.name, path.join('.'), writer);
   }
   return carried;
 }
@@ -58,7 +53,7 @@ export function checkHostWrite(frame: WriteFrame, before: KubeObject | undefined
 /** Finalizers under `coppice.dev/` belong to controllers, hosts and operators. */
 export function checkFinalizers(frame: WriteFrame, before: KubeObject | undefined, draft: KubeObject): void {
   const role = roleOf(frame.identity);
-  if (role !== undefined && role !== 'serviceaccount') return;
+  if (role !== undefined && role !== 'serviceaccount' && role !== 'owner') return;
   const ours = (object: KubeObject | undefined) =>
     (object?.metadata.finalizers ?? []).filter((f) => f.startsWith(`${COPPICE_GROUP}/`));
   if (jsonEqual(ours(before), ours(draft))) return;
@@ -74,6 +69,16 @@ export function checkFinalizers(frame: WriteFrame, before: KubeObject | undefine
   );
 }
 
+/** 403 that names a field and who writes it. */
+export function notWriter(frame: WriteFrame, name: string, field: string, writer: string): ApiError {
+  const { kind } = frame.served;
+  return forbidden(kind, name, `${field} is written by ${writer}, not by "${frame.identity.user}"`, {
+    reason: 'FieldWriter',
+    message: `only ${writer} writes this field`,
+    field,
+  });
+}
+
 interface WrittenField {
   readonly path: readonly string[];
   readonly writer: string;
@@ -82,7 +87,7 @@ interface WrittenField {
 const known = new WeakMap<Schema, readonly WrittenField[]>();
 
 /** The fields of a schema that have a writer; lists and maps are not looked into. */
-function writtenFields(schema: Schema): readonly WrittenField[] {
+export function writtenFields(schema: Schema): readonly WrittenField[] {
   const kept = known.get(schema);
   if (kept !== undefined) return kept;
   const found = [...search(schema, [])];

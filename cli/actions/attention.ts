@@ -40,6 +40,9 @@ export function attentionOf(seen: Seen, nowMs: number): Trouble[] {
     ...hosts
       .filter((host) => conditionOf(host, 'StoreRolledBack')?.status === 'True')
       .map((host) => troubleOf(`host/${host.metadata.name}`, host, 'StoreRolledBack')),
+    ...hosts
+      .filter((host) => conditionOf(host, 'ScrubPending')?.status === 'True')
+      .map((host) => troubleOf(`host/${host.metadata.name}`, host, 'ScrubPending')),
     ...hosts.flatMap(orphansOn),
     ...tenants.flatMap((tenant) => overQuota(tenant, policy)),
     ...vms

@@ -1,12 +1,12 @@
-import { createInterface } from 'node:readline/promises';
 import { ApiError } from '../../resources/meta/api-error.ts';
 import { type KubeObject, valueAt } from '../../resources/meta/object.ts';
 import { placeObjects } from '../apply/placed.ts';
 import { readSources } from '../apply/sources.ts';
+import { confirm } from '../confirm.ts';
 import type { Target } from '../coppice-command.ts';
 import { type DiscoveredResource, discover } from '../discovery/discovery.ts';
 import { selectionOf } from '../discovery/selection.ts';
-import { Exit, Failure, usage } from '../failure.ts';
+import { Exit, usage } from '../failure.ts';
 import { type Io, printLine, warn } from '../io.ts';
 import { listAll } from '../list-all.ts';
 import { objectName, typeName } from '../render/name.ts';
@@ -43,7 +43,7 @@ export async function deleteObjects(io: Io, target: Target, options: DeleteOptio
   await using session = await openSession(io, target);
   const doomed = fromFiles ? await placeObjects(session, sources) : await chosen(session, options);
   if (doomed.length === 0) return printLine(io, 'No resources found');
-  if (!options.yes && !options.dryRun) await confirm(io, doomed);
+  if (!options.yes && !options.dryRun) await confirmed(io, doomed);
   using deadline = new Deadline(io.signal, timeoutMs === 0 ? undefined : timeoutMs);
   const leaving: { doomed: Doomed; uid: string }[] = [];
   let failed = 0;
@@ -83,23 +83,14 @@ async function chosen(session: Session, options: DeleteOptions): Promise<Doomed[
   return out;
 }
 
-/** On a terminal a person decides; elsewhere nobody is there to ask. */
-async function confirm(io: Io, doomed: readonly Doomed[]): Promise<void> {
+async function confirmed(io: Io, doomed: readonly Doomed[]): Promise<void> {
   const shown = doomed.map((one) => {
     const where = one.namespace === undefined ? '' : ` in ${one.namespace}`;
     return `${objectName(one.resource, one.name)}${where}`;
   });
   const some = shown.length > 10 ? [...shown.slice(0, 10), `… and ${shown.length - 10} more`] : shown;
-  if (io.stdin.isTTY !== true || io.stderr.isTTY !== true) {
-    throw new Failure(`this deletes ${some.join(', ')}`, { hint: 'add -y to go ahead without being asked' });
-  }
-  const asking = createInterface({ input: io.stdin, output: io.stderr });
-  try {
-    const answer = await asking.question(`Delete ${some.join(', ')}? [y/N] `, { signal: io.signal });
-    if (!/^y(es)?$/i.test(answer.trim())) throw new Failure('nothing was deleted');
-  } finally {
-    asking.close();
-  }
+  const all = some.join(', ');
+  await confirm(io, { what: `this deletes ${all}`, question: `Delete ${all}?`, undone: 'nothing was deleted' });
 }
 
 /** Asks for the deletion and answers the uid of what is on its way out. */

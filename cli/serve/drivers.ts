@@ -1,7 +1,7 @@
 import { arch, availableParallelism, platform, userInfo } from 'node:os';
 import { type Driver, DriverError } from '../../nodelet/drivers/driver.ts';
-import { type HostProcesses, procProcesses, psProcesses } from '../../nodelet/drivers/qemu/host-processes.ts';
 import { findQemu } from '../../nodelet/drivers/qemu/installation.ts';
+import { machineProcesses } from '../../nodelet/drivers/qemu/machine-processes.ts';
 import { QemuDriver } from '../../nodelet/drivers/qemu/qemu-driver.ts';
 import { Semaphore } from '../../nodelet/drivers/semaphore.ts';
 import { SerialDriver } from '../../nodelet/drivers/serial-driver.ts';
@@ -59,11 +59,6 @@ export interface Fleet extends AsyncDisposable {
 /** The group that `up` on one machine puts its real host in. */
 export const LOCAL_GROUP = 'local';
 
-/** How this machine tells of its processes. */
-export function hostProcesses(clock: Clock): HostProcesses {
-  return platform() === 'linux' ? procProcesses('/proc') : psProcesses(clock);
-}
-
 /** Opens the drivers that the options ask for; `auto` is QEMU where it runs, else the simulated one. */
 export async function openFleet(wish: FleetWish, deps: DriverDeps, signal: AbortSignal): Promise<Fleet> {
   if (wish.driver === 'sim') return openSimFleet(wish, deps, 'guests are simulated, as asked (--driver sim)');
@@ -109,7 +104,7 @@ async function openQemu(
       clock,
       ids,
       log: log.child({ host: name }),
-      processes: hostProcesses(clock),
+      processes: machineProcesses(clock),
       sockets: { root: '/tmp', userId: userInfo().uid },
       architecture,
       accelerator: 'auto',

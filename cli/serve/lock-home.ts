@@ -1,5 +1,5 @@
+import { machineProcesses } from '../../nodelet/drivers/qemu/machine-processes.ts';
 import { systemClock } from '../../resources/ambient/system-clock.ts';
-import { hostProcesses } from './drivers.ts';
 import { type Home, startFailure } from './home.ts';
 import { takeLock } from './lock.ts';
 
@@ -7,7 +7,7 @@ import { takeLock } from './lock.ts';
 export async function lockHome(home: Home): Promise<Disposable> {
   const clock = systemClock;
   try {
-    return await takeLock(home.lock, { processes: hostProcesses(clock), pid: process.pid, clock });
+    return await takeLock(home.lock, { processes: machineProcesses(clock), pid: process.pid, clock });
   } catch (error) {
     throw startFailure(error, home.path);
   }

@@ -1,4 +1,4 @@
-import { NAMESPACE_FINALIZER } from '../../resources/guards/tenant-namespace.ts';
+import { NAMESPACE_FINALIZER, tenantIn } from '../../resources/guards/tenant-namespace.ts';
 import type { Event } from '../../resources/kinds/event.ts';
 import { Event as EventKind } from '../../resources/kinds/event.ts';
 import type { Namespace } from '../../resources/kinds/namespace.ts';
@@ -24,8 +24,9 @@ export function eventLeftMs(event: Event, nowMs: number): number {
   return Math.max(Date.parse(metadata.creationTimestamp), ...past) + EVENT_TTL_MS - nowMs;
 }
 
-/** Whether a namespace is being deleted and waits for its contents. */
+/** Whether a namespace is being deleted and waits for its contents. That of a tenant is emptied in an order, by another duty. */
 export function isEnding(namespace: Namespace): boolean {
   const { metadata, spec } = namespace;
+  if (tenantIn(namespace) !== undefined) return false;
   return metadata.deletionTimestamp !== undefined && (spec?.finalizers ?? []).includes(NAMESPACE_FINALIZER);
 }

@@ -1,4 +1,5 @@
 import { rfc3339 } from '../../resources/ambient/clock.ts';
+import { HOST_LOST, isLost, isOfAnotherHost } from '../../resources/guards/host-lost.ts';
 import type { CoordinationLease } from '../../resources/kinds/coordination-lease.ts';
 import type { Host } from '../../resources/kinds/host.ts';
 import type { VM } from '../../resources/kinds/vm.ts';
@@ -8,8 +9,6 @@ import { isSilent } from './decide.ts';
 
 /** The reason of a VM's Ready while its host is silent. */
 const HOST_UNREACHABLE = 'HostUnreachable';
-/** The reason of a VM's Ready when its Host object is gone. */
-const HOST_LOST = 'HostLost';
 
 export type VMDecision =
   /** Its nodelet speaks for it, or it has none, or vm-lifecycle is about to let it go. */
@@ -20,7 +19,7 @@ export type VMDecision =
 
 /**
  * What is told of a bound VM in the place of a nodelet that is not heard. Of a host that is silent nothing is known, so the phase stays what it was last.
- * A Host that is gone was given up, and the guest with it.
+ * A Host that is gone was given up, and the guest with it: for good.
  */
 export function decideVM(
   vm: VM,
@@ -31,14 +30,20 @@ export function decideVM(
   const name = vm.spec.hostName;
   if (name === undefined) return { kind: 'nothing' };
   const leaves = vm.metadata.deletionTimestamp !== undefined;
+  if (isLost(vm)) return leaves ? { kind: 'nothing' } : { kind: 'tell', status: lost(vm, name, nowMs) };
   if (host !== undefined) {
+    if (isOfAnotherHost(vm, host)) return { kind: 'tell', status: lost(vm, name, nowMs) };
     if (!isSilent(host)) return { kind: 'nothing' };
     return { kind: 'tell', status: { conditions: ready(vm, nowMs, 'Unknown', unreachable(name, lease, leaves)) } };
   }
   if (leaves) return { kind: 'nothing' };
-  const message = `host ${name} was deleted and its guests given up; delete the VM, or start the nodelet of ${name} again`;
-  const conditions = ready(vm, nowMs, 'False', { reason: HOST_LOST, message });
-  return { kind: 'tell-if-host-gone', host: name, status: { phase: 'Failed', conditions } };
+  return { kind: 'tell-if-host-gone', host: name, status: lost(vm, name, nowMs) };
+}
+
+/** Once given up it stays so, whatever comes back under the host's name. */
+function lost(vm: VM, host: string, nowMs: number): StatusFields<VM> {
+  const message = `host ${host} was forgotten, and its guests given up with it; delete the VM`;
+  return { phase: 'Failed', conditions: ready(vm, nowMs, 'False', { reason: HOST_LOST, message }) };
 }
 
 interface Why {

@@ -1,4 +1,5 @@
 import { rfc3339 } from '../../resources/ambient/clock.ts';
+import { waitsForScrub } from '../../resources/guards/host-scrub.ts';
 import type { CoordinationLease } from '../../resources/kinds/coordination-lease.ts';
 import type { Host } from '../../resources/kinds/host.ts';
 import { type Condition, findCondition, setConditions } from '../../resources/meta/condition.ts';
@@ -95,6 +96,10 @@ function schedulableCondition(host: Host, ready: Wanted): Wanted {
       reason: 'Cordoned',
       message: 'spec.cordoned is set: VMs here stay, new ones go elsewhere',
     };
+  }
+  if (waitsForScrub(host)) {
+    const message = `it waits for a scrub and takes no VM and no lease before it: coppice scrub ${host.metadata.name}`;
+    return { type, status: 'False', reason: 'ScrubPending', message };
   }
   return { type, status: 'True', reason: 'Open', message: 'takes new VMs' };
 }

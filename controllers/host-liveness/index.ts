@@ -1,3 +1,4 @@
+import { isLost, isOfAnotherHost } from '../../resources/guards/host-lost.ts';
 import { CoordinationLease } from '../../resources/kinds/coordination-lease.ts';
 import { Host } from '../../resources/kinds/host.ts';
 import { VM } from '../../resources/kinds/vm.ts';
@@ -21,8 +22,9 @@ export function hostLivenessDuty({ client, informers, events, clock, log }: Duty
   const vmsByHost = vms.index((vm) => (vm.spec.hostName === undefined ? [] : [vm.spec.hostName]));
   const unheard = (vm: VM | undefined) => {
     if (vm?.spec.hostName === undefined) return false;
+    if (isLost(vm)) return true;
     const host = hosts.get(vm.spec.hostName);
-    return host === undefined || isSilent(host);
+    return host === undefined || isSilent(host) || isOfAnotherHost(vm, host);
   };
   const deps: VMDeps = {
     client,
@@ -40,7 +42,7 @@ export function hostLivenessDuty({ client, informers, events, clock, log }: Duty
       watchCache(hosts, ({ key }) => [key]),
       watchCache(coordinationLeases, hostOf),
       watchCache(hosts, ({ key, before, after }) =>
-        standingOf(before) === standingOf(after) || standingOf(after) === 'there'
+        standingOf(before) === standingOf(after, before) || standingOf(after, before) === 'there'
           ? []
           : vmsByHost.get(key).map((vm) => objectKey(vm.metadata)),
       ),
@@ -56,8 +58,9 @@ export function hostLivenessDuty({ client, informers, events, clock, log }: Duty
 }
 
 /** As far as it matters to the VMs of a host. */
-function standingOf(host: Host | undefined): 'gone' | 'silent' | 'there' {
-  if (host === undefined) return 'gone';
+function standingOf(host: Host | undefined, before?: Host): 'gone' | 'silent' | 'there' {
+  // Another of the same name: the one that was is gone.
+  if (host === undefined || (before !== undefined && before.metadata.uid !== host.metadata.uid)) return 'gone';
   return isSilent(host) ? 'silent' : 'there';
 }
 

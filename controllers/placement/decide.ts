@@ -1,5 +1,6 @@
 import { hostRefusal, type Wish } from '../../resources/guards/host-guard.ts';
 import { vmQuota } from '../../resources/guards/tenant-guard.ts';
+import { standingRefusal } from '../../resources/guards/tenant-standing.ts';
 import { resolveVM } from '../../resources/guards/vm-admission.ts';
 import type { WorldView } from '../../resources/guards/world.ts';
 import type { Host } from '../../resources/kinds/host.ts';
@@ -32,6 +33,8 @@ export interface Wait {
  * large VMs; then the name. `hosts` are looked at from `startAt` on and round.
  */
 export function decide(vm: VM, world: WorldView, hosts: readonly Host[], startAt = 0): Bind | Wait {
+  const standing = standingRefusal(vm.metadata.namespace ?? '', world);
+  if (standing !== undefined) return { kind: 'wait', reason: standing.cause ?? 'Forbidden', message: standing.message };
   const resolved = vm.spec.resolved ?? resolveVM(vm, world);
   if (!('digest' in resolved)) return { kind: 'wait', ...resolved };
   const wanted: VM = { ...vm, spec: { ...vm.spec, resolved } };

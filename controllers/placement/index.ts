@@ -1,4 +1,5 @@
 import { usableSlots } from '../../resources/guards/host-guard.ts';
+import { waitsForScrub } from '../../resources/guards/host-scrub.ts';
 import { hostShareOf, tenantShareOf } from '../../resources/guards/shares.ts';
 import { Host } from '../../resources/kinds/host.ts';
 import { Image } from '../../resources/kinds/image.ts';
@@ -68,6 +69,7 @@ function factsOf(host: Host | undefined): unknown {
       ready: isTrue(host, 'Ready'),
       allocatable: host.status?.allocatable,
       lease: host.status?.lease,
+      scrub: waitsForScrub(host),
       slots: usableSlots(host),
       images: host.status?.images,
       guestOS: host.status?.driver?.guestOS,

@@ -1,5 +1,6 @@
 import { tenantShareOf } from '../../resources/guards/shares.ts';
-import { TENANT_FINALIZER } from '../../resources/guards/tenant-namespace.ts';
+import type { Host } from '../../resources/kinds/host.ts';
+import type { Lease } from '../../resources/kinds/lease.ts';
 import type { Tenant } from '../../resources/kinds/tenant.ts';
 import type { VM } from '../../resources/kinds/vm.ts';
 import { setConditions } from '../../resources/meta/condition.ts';
@@ -9,12 +10,20 @@ type Status = NonNullable<Tenant['status']>;
 
 /** Tenant n has 10.230.n.0/24, so there are this many numbers. */
 const NETWORKS = 256;
-const NAMES_SHOWN = 5;
+const DISABLED = 'its tokens are refused and nothing new begins; what runs, runs on';
+
+/** What there is of a tenant. */
+export interface Holdings {
+  readonly vms: readonly VM[];
+  readonly leases: readonly Lease[];
+  /** Hosts it leases, or that are held for it. */
+  readonly hosts: readonly Host[];
+}
 
 /** What a living tenant's status should be. `taken` are the network numbers of all others. */
 export function livingStatus(
   tenant: Tenant,
-  vms: readonly VM[],
+  holdings: Holdings,
   taken: ReadonlySet<number>,
   nowMs: number,
 ): Partial<Status> {
@@ -27,29 +36,30 @@ export function livingStatus(
   return {
     namespace,
     ...(networkIndex === undefined ? {} : { networkIndex }),
-    used: usedBy(vms),
-    ...withReady(tenant, nowMs, 'True', 'Active', message),
+    used: usedBy(holdings),
+    ...(tenant.spec.disabled === true
+      ? told(tenant, nowMs, [
+          { type: 'Ready', status: 'True', reason: 'Disabled', message: `${message}; ${DISABLED}` },
+          { type: 'Enabled', status: 'False', reason: 'Disabled', message: DISABLED },
+        ])
+      : told(tenant, nowMs, [
+          { type: 'Ready', status: 'True', reason: 'Active', message },
+          {
+            type: 'Enabled',
+            status: 'True',
+            reason: 'Enabled',
+            message: 'its tokens are good, and what it asks for begins',
+          },
+        ])),
   };
 }
 
 /** What the status of a tenant that is going should be: it says what it still waits for. */
-export function leavingStatus(tenant: Tenant, vms: readonly VM[], waitsFor: string, nowMs: number): Partial<Status> {
-  return { used: usedBy(vms), ...withReady(tenant, nowMs, 'False', 'Deleting', waitsFor) };
-}
-
-/** One line for people: which VMs are still there. */
-export function waitsForVMs(vms: readonly VM[]): string {
-  const names = vms.map((vm) => vm.metadata.name).sort();
-  const shown = names.slice(0, NAMES_SHOWN).join(', ');
-  const more = names.length > NAMES_SHOWN ? ` and ${names.length - NAMES_SHOWN} more` : '';
-  return `waits until the guests of ${names.length} VMs are gone: ${shown}${more}`;
-}
-
-/** What is to be done for a tenant that is being deleted: VMs first, since their guests hold Macs; then the rest; then it may go. */
-export function nextStep(tenant: Tenant, vms: readonly VM[]): 'live' | 'remove-vms' | 'remove-contents' | 'gone' {
-  if (tenant.metadata.deletionTimestamp === undefined) return 'live';
-  if (tenant.metadata.finalizers?.includes(TENANT_FINALIZER) !== true) return 'gone';
-  return vms.length > 0 ? 'remove-vms' : 'remove-contents';
+export function leavingStatus(tenant: Tenant, holdings: Holdings, waitsFor: string, nowMs: number): Partial<Status> {
+  return {
+    used: usedBy(holdings),
+    ...told(tenant, nowMs, [{ type: 'Ready', status: 'False', reason: 'Deleting', message: waitsFor }]),
+  };
 }
 
 function smallestFree(taken: ReadonlySet<number>): number | undefined {
@@ -57,7 +67,7 @@ function smallestFree(taken: ReadonlySet<number>): number | undefined {
   return undefined;
 }
 
-function usedBy(vms: readonly VM[]): NonNullable<Status['used']> {
+function usedBy({ vms, hosts }: Holdings): NonNullable<Status['used']> {
   let [count, vcpus, memoryBytes] = [0, 0, 0];
   for (const vm of vms) {
     const share = tenantShareOf(vm);
@@ -65,12 +75,12 @@ function usedBy(vms: readonly VM[]): NonNullable<Status['used']> {
     vcpus += share?.vcpus ?? 0;
     memoryBytes += share?.memoryBytes ?? 0;
   }
-  return { vms: count, vcpus, memory: formatBytes(memoryBytes) };
+  return { vms: count, vcpus, memory: formatBytes(memoryBytes), leasedHosts: hosts.length };
 }
 
-function withReady(tenant: Tenant, nowMs: number, status: 'True' | 'False', reason: string, message: string) {
+function told(tenant: Tenant, nowMs: number, conditions: Parameters<typeof setConditions>[2]) {
   return {
     ...(tenant.metadata.generation === undefined ? {} : { observedGeneration: tenant.metadata.generation }),
-    conditions: setConditions(tenant, nowMs, [{ type: 'Ready', status, reason, message }]),
+    conditions: setConditions(tenant, nowMs, conditions),
   };
 }

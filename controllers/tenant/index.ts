@@ -1,8 +1,10 @@
 import { tenantShareOf } from '../../resources/guards/shares.ts';
+import { Host } from '../../resources/kinds/host.ts';
+import { Lease } from '../../resources/kinds/lease.ts';
 import { Tenant } from '../../resources/kinds/tenant.ts';
 import { VM } from '../../resources/kinds/vm.ts';
 import { jsonEqual } from '../../resources/meta/object.ts';
-import type { Change } from '../runtime/cache.ts';
+import type { CacheView, Change } from '../runtime/cache.ts';
 import { type Duty, type DutyParts, watchCache } from '../runtime/duty.ts';
 import { NetworkNumbers } from './network-numbers.ts';
 import { reconcile, type TenantDeps } from './reconcile.ts';
@@ -15,10 +17,20 @@ export function tenantDuty({ client, informers, clock, log }: DutyParts): Duty {
   const tenants = informers.of(Tenant);
   const vms = informers.of(VM);
   const vmsByNamespace = vms.index((vm) => [vm.metadata.namespace ?? '']);
-  const deps: TenantDeps = { client, tenants, vmsByNamespace, networks: new NetworkNumbers(tenants), clock, log };
+  const hosts = informers.of(Host);
+  const hostsByLessee = hosts.index((host) => lesseesOf(host));
+  const leases = informers.of(Lease);
+  const leasesByNamespace = leases.index((lease) => [lease.metadata.namespace ?? '']);
+  const networks = new NetworkNumbers(tenants);
+  const deps: TenantDeps = { client, tenants, vmsByNamespace, leasesByNamespace, hostsByLessee, networks, clock, log };
   return {
     name: 'tenant',
-    watches: [watchCache(tenants, ({ key }) => [key]), watchCache(vms, tenantsTouchedBy, GATHER_MS)],
+    watches: [
+      watchCache(tenants, ({ key }) => [key]),
+      watchCache(vms, tenantsTouchedBy, GATHER_MS),
+      watchCache(hosts, lesseesTouchedBy, GATHER_MS),
+      watchCache(leases, ({ before, after }) => tenantsThatWait(tenants, after ?? before)),
+    ],
     // One at a time: two tenants looked at side by side could pick the same network number.
     workers: 1,
     reconcile: (key, signal) => reconcile(key, deps, signal),
@@ -31,4 +43,17 @@ function tenantsTouchedBy({ before, after }: Change<VM>): readonly string[] {
   const sameShare =
     before !== undefined && after !== undefined && jsonEqual(tenantShareOf(before), tenantShareOf(after));
   return sameShare ? [] : [namespace];
+}
+
+/** Leases matter to a tenant that is going. */
+function tenantsThatWait(tenants: CacheView<Tenant>, lease: Lease | undefined): readonly string[] {
+  const namespace = lease?.metadata.namespace ?? '';
+  return tenants.get(namespace)?.metadata.deletionTimestamp === undefined ? [] : [namespace];
+}
+
+const lesseesOf = (host: Host | undefined): readonly string[] =>
+  host?.status?.lease === undefined ? [] : [host.status.lease.namespace];
+
+function lesseesTouchedBy({ before, after }: Change<Host>): readonly string[] {
+  return jsonEqual(before?.status?.lease, after?.status?.lease) ? [] : [...lesseesOf(before), ...lesseesOf(after)];
 }

@@ -1,15 +1,19 @@
 import type { ApiClient } from '../../apiserver/client/client.ts';
 import type { Clock } from '../../resources/ambient/clock.ts';
 import type { Logger } from '../../resources/ambient/log.ts';
-import { TENANT_FINALIZER } from '../../resources/guards/tenant-namespace.ts';
+import { NAMESPACE_FINALIZER, TENANT_FINALIZER } from '../../resources/guards/tenant-namespace.ts';
+import type { Host } from '../../resources/kinds/host.ts';
+import { Lease } from '../../resources/kinds/lease.ts';
+import { Namespace } from '../../resources/kinds/namespace.ts';
 import { Tenant } from '../../resources/kinds/tenant.ts';
 import { VM } from '../../resources/kinds/vm.ts';
 import type { CacheView, IndexView } from '../runtime/cache.ts';
 import type { Outcome } from '../runtime/duty.ts';
 import { releaseFinalizer } from '../runtime/finalizer.ts';
 import { deleteAll, describeRemaining, emptyNamespace } from '../runtime/namespace-contents.ts';
-import { writeStatus } from '../runtime/write.ts';
-import { leavingStatus, livingStatus, nextStep, waitsForVMs } from './decide.ts';
+import { orGone, writeStatus } from '../runtime/write.ts';
+import { type Holdings, leavingStatus, livingStatus } from './decide.ts';
+import { decideEnd, type End } from './decide-end.ts';
 import type { NetworkNumbers } from './network-numbers.ts';
 
 /** How soon to look again at contents that nothing watches, in milliseconds. */
@@ -19,6 +23,8 @@ export interface TenantDeps {
   readonly client: ApiClient;
   readonly tenants: CacheView<Tenant>;
   readonly vmsByNamespace: IndexView<VM>;
+  readonly leasesByNamespace: IndexView<Lease>;
+  readonly hostsByLessee: IndexView<Host>;
   readonly networks: NetworkNumbers;
   readonly clock: Clock;
   readonly log: Logger;
@@ -27,37 +33,79 @@ export interface TenantDeps {
 export async function reconcile(key: string, deps: TenantDeps, signal: AbortSignal): Promise<Outcome> {
   const tenant = deps.tenants.get(key);
   if (tenant === undefined) return {};
-  const { client, clock, networks, log } = deps;
+  const { client, clock, networks } = deps;
   const tenants = client.resource<Tenant>(Tenant);
   const namespace = tenant.metadata.name;
-  const vms = deps.vmsByNamespace.get(namespace);
-  const step = nextStep(tenant, vms);
-  switch (step) {
+  const holdings: Holdings = {
+    vms: deps.vmsByNamespace.get(namespace),
+    leases: deps.leasesByNamespace.get(namespace),
+    hosts: deps.hostsByLessee.get(namespace),
+  };
+  const end = decideEnd(tenant, holdings, clock.now());
+  switch (end.kind) {
     case 'gone':
       return {};
     case 'live': {
-      const status = livingStatus(tenant, vms, networks.takenFromOthers(tenant.metadata.uid), clock.now());
+      const status = livingStatus(tenant, holdings, networks.takenFromOthers(tenant.metadata.uid), clock.now());
       if (status.networkIndex !== undefined) networks.given(tenant.metadata.uid, status.networkIndex);
       await writeStatus(tenants, tenant, status, signal);
       return {};
     }
-    case 'remove-vms': {
-      await writeStatus(tenants, tenant, leavingStatus(tenant, vms, waitsForVMs(vms), clock.now()), signal);
-      await deleteAll(client.resource<VM>(VM, namespace), vms, signal);
+    case 'wait':
+      await writeStatus(tenants, tenant, leavingStatus(tenant, holdings, end.waitsFor, clock.now()), signal);
+      await takeApart(namespace, end, client, signal);
       return {};
-    }
-    case 'remove-contents': {
-      const remaining = await emptyNamespace(client, namespace, signal);
-      if (remaining.length > 0) {
-        const waitsFor = `waits until these are gone: ${describeRemaining(remaining)}`;
-        await writeStatus(tenants, tenant, leavingStatus(tenant, vms, waitsFor, clock.now()), signal);
-        return { requeueAfterMs: LOOK_AGAIN_MS };
-      }
-      await releaseFinalizer(tenants, tenant, TENANT_FINALIZER, signal);
-      log.info('tenant removed', { tenant: namespace });
-      return {};
-    }
+    case 'remove-contents':
+      return removeContents(tenant, holdings, deps, signal);
     default:
-      throw new Error(`unhandled step ${step satisfies never}`);
+      throw new Error(`unhandled end ${end satisfies never}`);
   }
+}
+
+/** VMs first, since their guests hold Macs. */
+async function takeApart(
+  namespace: string,
+  { vms, unwanted, releases }: Extract<End, { kind: 'wait' }>,
+  client: ApiClient,
+  signal: AbortSignal,
+): Promise<void> {
+  await deleteAll(client.resource<VM>(VM, namespace), vms, signal);
+  const leases = client.resource<Lease>(Lease, namespace);
+  await deleteAll(leases, unwanted, signal);
+  for (const { lease, release } of releases) {
+    const { name, resourceVersion } = lease.metadata;
+    // Whole, for a later instant that was asked for must not stay beside it.
+    const whole = { at: null, force: null, ...release };
+    await orGone(leases.patch(name, { metadata: { resourceVersion }, spec: { release: whole } }, {}, signal));
+  }
+}
+
+async function removeContents(
+  tenant: Tenant,
+  holdings: Holdings,
+  { client, clock, log }: TenantDeps,
+  signal: AbortSignal,
+): Promise<Outcome> {
+  const tenants = client.resource<Tenant>(Tenant);
+  const namespace = tenant.metadata.name;
+  const remaining = await emptyNamespace(client, namespace, signal);
+  const held = remaining.length > 0 ? [] : await otherFinalizers(client, namespace, signal);
+  if (remaining.length > 0 || held.length > 0) {
+    const waitsFor =
+      remaining.length > 0
+        ? `waits until these are gone: ${describeRemaining(remaining)}`
+        : `waits until others let its namespace go: ${held.join(', ')}`;
+    await writeStatus(tenants, tenant, leavingStatus(tenant, holdings, waitsFor, clock.now()), signal);
+    return { requeueAfterMs: LOOK_AGAIN_MS };
+  }
+  await releaseFinalizer(tenants, tenant, TENANT_FINALIZER, signal);
+  log.info('tenant removed', { tenant: namespace });
+  return {};
+}
+
+/** The finalizers that others put on a namespace: one that was there before the tenant may have some. */
+async function otherFinalizers(client: ApiClient, name: string, signal: AbortSignal): Promise<readonly string[]> {
+  const namespace = await orGone(client.resource<Namespace>(Namespace).get(name, signal));
+  const all = [...(namespace?.spec?.finalizers ?? []), ...(namespace?.metadata.finalizers ?? [])];
+  return all.filter((finalizer) => finalizer !== NAMESPACE_FINALIZER);
 }

@@ -1,3 +1,4 @@
+import { isLost } from '../../resources/guards/host-lost.ts';
 import { GUEST_FINALIZER } from '../../resources/guards/vm-admission.ts';
 import type { VM } from '../../resources/kinds/vm.ts';
 import { parseDuration } from '../../resources/meta/duration.ts';
@@ -8,7 +9,7 @@ type Decision =
   | { readonly kind: 'wait'; readonly ms: number }
   /** Its ttl has ended. */
   | { readonly kind: 'expire' }
-  /** It is being deleted and never had a host, so there is no guest to wait for. */
+  /** It is being deleted, and never had a host or was given up with it, so there is no guest to wait for. */
   | { readonly kind: 'release' }
   /** It is being deleted and its host is not known here; if the host is really gone, so is the guest. */
   | { readonly kind: 'release-if-host-gone'; readonly host: string };
@@ -18,7 +19,7 @@ export function decide(vm: VM, hostKnown: (name: string) => boolean, nowMs: numb
   if (vm.metadata.deletionTimestamp !== undefined) {
     if (vm.metadata.finalizers?.includes(GUEST_FINALIZER) !== true) return { kind: 'nothing' };
     const host = vm.spec.hostName;
-    if (host === undefined) return { kind: 'release' };
+    if (host === undefined || isLost(vm)) return { kind: 'release' };
     return hostKnown(host) ? { kind: 'nothing' } : { kind: 'release-if-host-gone', host };
   }
   const ttlMs = vm.spec.ttl === undefined ? undefined : parseDuration(vm.spec.ttl);

@@ -43,6 +43,12 @@ export interface Driver extends AsyncDisposable {
   resume(id: string, signal: AbortSignal): Promise<void>;
   /** Ends the guest and deletes everything of it. Resolves when nothing is left; an absent guest is success. */
   remove(id: string, signal: AbortSignal): Promise<void>;
+  /**
+   * Deletes what is left below the driver's root of guests that `list` does not show: folders of a creation or a removal that was cut off, and folders that hold
+   * no readable guest, with the disks and firmware in them. Resolves with how many there were, when none is left. Throws `Failed` while there are guests. Nothing may be
+   * created meanwhile.
+   */
+  clear(signal: AbortSignal): Promise<number>;
   /** Runs a command through the guest agent. Throws `NotRunning` (any power but Running), `AgentUnavailable` (it does not answer, yet or any more), `NoSuchGuest`. */
   exec(id: string, request: ExecRequest, signal: AbortSignal): Promise<GuestProcess>;
   /** The console log. `tailLines` undefined = all that is kept. With `follow` it goes on until the signal aborts or the guest is removed. */

@@ -22,6 +22,7 @@ interface Deadlines {
   readonly pause: number;
   readonly resume: number;
   readonly remove: number;
+  readonly clear: number;
 }
 
 const DEADLINES: Deadlines = {
@@ -31,6 +32,7 @@ const DEADLINES: Deadlines = {
   pause: 10_000,
   resume: 10_000,
   remove: 60_000,
+  clear: 600_000,
 };
 
 /** Operations that may wait for one guest; more is a caller gone wild. */
@@ -113,7 +115,7 @@ export class SerialDriver implements Driver {
       place[Symbol.dispose]();
       release();
     };
-    await this.#timed('start', id, this.#deadlines.start, signal, (s) => this.#inner.start(id, s), done);
+    await this.#timed(`start of guest ${id}`, this.#deadlines.start, signal, (s) => this.#inner.start(id, s), done);
   }
 
   stop(id: string, options: { readonly graceMs: number }, signal: AbortSignal): Promise<void> {
@@ -131,6 +133,17 @@ export class SerialDriver implements Driver {
 
   remove(id: string, signal: AbortSignal): Promise<void> {
     return this.#serial('remove', id, this.#deadlines.remove, signal, (s) => this.#inner.remove(id, s));
+  }
+
+  clear(signal: AbortSignal): Promise<number> {
+    this.#closing.signal.throwIfAborted();
+    return this.#timed(
+      'the clearing',
+      this.#deadlines.clear,
+      signal,
+      (s) => this.#inner.clear(s),
+      () => {},
+    );
   }
 
   async exec(id: string, request: ExecRequest, signal: AbortSignal): Promise<GuestProcess> {
@@ -168,7 +181,7 @@ export class SerialDriver implements Driver {
     work: (signal: AbortSignal) => Promise<void>,
   ): Promise<void> {
     const release = await this.#turn(id, signal);
-    await this.#timed(what, id, deadlineMs, signal, work, release);
+    await this.#timed(`${what} of guest ${id}`, deadlineMs, signal, work, release);
   }
 
   /** Waits for the guest's turn; resolves with the function that ends it. */
@@ -196,17 +209,16 @@ export class SerialDriver implements Driver {
     return () => mine.resolve();
   }
 
-  async #timed(
+  async #timed<T>(
     what: string,
-    id: string,
     deadlineMs: number,
     signal: AbortSignal,
-    work: (signal: AbortSignal) => Promise<void>,
+    work: (signal: AbortSignal) => Promise<T>,
     done: () => void,
-  ): Promise<void> {
+  ): Promise<T> {
     const expired = new AbortController();
     const cancel = this.#options.clock.after(deadlineMs, () =>
-      expired.abort(new DriverError('Failed', `${what} of guest ${id} did not finish within ${deadlineMs / 1000} s`)),
+      expired.abort(new DriverError('Failed', `${what} did not finish within ${deadlineMs / 1000} s`)),
     );
     const ends = AbortSignal.any([signal, expired.signal, this.#closing.signal]);
     const running = (async () => await work(ends))().finally(() => {
@@ -215,6 +227,6 @@ export class SerialDriver implements Driver {
       done();
     });
     this.#running.add(running);
-    await orAborted(running, ends);
+    return await orAborted(running, ends);
   }
 }

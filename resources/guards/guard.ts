@@ -9,6 +9,19 @@ export interface Change<T extends KubeObject = KubeObject> {
   readonly subresource?: string;
 }
 
+/** Who asks for a write. */
+export interface Asker {
+  readonly user: string;
+  /** May set rules aside. */
+  readonly operator: boolean;
+}
+
+/** When a write is judged, by the server's clock, and who asks for it. */
+export interface GuardContext {
+  readonly nowMs: number;
+  readonly asker: Asker;
+}
+
 /**
  * Why a write may not happen. `Forbidden` answers 403 with `cause`, where there is one, as its cause reason; `Invalid` answers 422 on `field`.
  * The message is one line with the numbers in it.
@@ -34,7 +47,7 @@ export interface FenceKeys {
 export const NO_FENCES: FenceKeys = { bump: [], compare: [] };
 
 /**
- * A rule over more than one object. Pure: (change, world) → refusal. A write that can change a guard's answer for somebody else names the
+ * A rule over more than one object. Pure: (change, world, context) → refusal. A write that can change a guard's answer for somebody else names the
  * guard's fence keys, even if the guard does not judge it.
  */
 export interface Guard<T extends KubeObject = KubeObject> {
@@ -42,11 +55,13 @@ export interface Guard<T extends KubeObject = KubeObject> {
   /** What it refuses to delete is never deleted, whatever else there is. */
   readonly lasting?: true;
   fences(change: Change<T>, world: WorldView): FenceKeys;
-  judge(change: Change<T>, world: WorldView): Refusal | undefined;
+  judge(change: Change<T>, world: WorldView, context: GuardContext): Refusal | undefined;
 }
 
 export const fence = {
   tenant: (namespace: string) => `fence/tenant/${namespace}`,
+  /** Whether something new may begin there: apart from the sums, so that VMs are bound while others are made. */
+  standing: (namespace: string) => `fence/standing/${namespace}`,
   host: (name: string) => `fence/host/${name}`,
   image: (name: string) => `fence/image/${name}`,
   unique: (what: string) => `fence/unique/${what}`,

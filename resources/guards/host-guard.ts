@@ -5,6 +5,7 @@ import { jsonEqual } from '../meta/object.ts';
 import { parseBytes, roughBytes } from '../meta/quantity.ts';
 import { matchesLabels } from '../meta/selector.ts';
 import { type Change, fence, type Guard, NO_FENCES } from './guard.ts';
+import { waitsForScrub } from './host-scrub.ts';
 import { HOSTS, POLICIES, TENANTS } from './refs.ts';
 import { flexShare, guestIsGone, guestIsOff, hostShareOf, microVCPUs } from './shares.ts';
 import type { HostUse, WorldView } from './world.ts';
@@ -13,12 +14,14 @@ import type { HostUse, WorldView } from './world.ts';
 export const HOST_FILTERS = [
   'NotReady',
   'Cordoned',
+  'ScrubPending',
   'SelectorMismatch',
   'GroupMismatch',
   'GuestOSUnsupported',
   'ImageMissing',
   'LeasedToOthers',
   'LeaseRequired',
+  'LeaseEnding',
   'MacSlotLimit',
   'InsufficientMemory',
   'InsufficientVCPUs',
@@ -46,6 +49,7 @@ export function hostRefusal(wish: Wish, host: Host, world: WorldView): HostRefus
   const name = host.metadata.name;
   if (!isTrue(host, 'Ready')) return refuse('NotReady', `host ${name} is not ready`);
   if (host.spec.cordoned === true) return refuse('Cordoned', `host ${name} is cordoned`);
+  if (waitsForScrub(host)) return refuse('ScrubPending', `host ${name} waits for a scrub`);
   return (
     wishRefusal(wish, host, world, refuse) ??
     leaseRefusal(wish, host, world, refuse) ??
@@ -86,6 +90,7 @@ function leaseRefusal({ vm, resolved }: Wish, host: Host, world: WorldView, refu
       `macOS guests need a Lease of the Mac they run on; ${vm.metadata.namespace} does not lease ${name}`,
     );
   }
+  if (host.status?.lease?.ending === true) return refuse('LeaseEnding', `the lease of host ${name} is over`);
   return undefined;
 }
 
@@ -188,6 +193,7 @@ export const hostFacts: Guard<Host> = {
         labels: host.metadata.labels,
         allocatable: host.status?.allocatable,
         lease: host.status?.lease,
+        scrub: waitsForScrub(host),
         slots: usableSlots(host),
         ready: isTrue(host, 'Ready'),
       };

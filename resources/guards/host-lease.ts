@@ -7,10 +7,12 @@ const NAMES_SHOWN = 3;
 /** A host is leased to one tenant while it has guests of no other: what is bound later is refused for the lease (`hostRefusal`), by the same fence. */
 export const hostLease: Guard<Host> = {
   name: 'host-lease',
-  fences: (change) =>
-    lesseeBy(change) === undefined
-      ? NO_FENCES
-      : { bump: [fence.host(change.after?.metadata.name ?? '')], compare: [fence.policy] },
+  fences(change) {
+    const lessee = lesseeBy(change);
+    if (lessee === undefined) return NO_FENCES;
+    // It counts in the lessee's quota from then on.
+    return { bump: [fence.host(change.after?.metadata.name ?? ''), fence.tenant(lessee)], compare: [fence.policy] };
+  },
   judge(change, world) {
     const lessee = lesseeBy(change);
     if (lessee === undefined) return undefined;

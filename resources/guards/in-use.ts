@@ -4,22 +4,27 @@ import type { VM } from '../kinds/vm.ts';
 import { isTrue } from '../meta/condition.ts';
 import type { KubeObject } from '../meta/object.ts';
 import { type Change, fence, type Guard, NO_FENCES } from './guard.ts';
-import { TENANTS, VMS } from './refs.ts';
-import { guestIsGone } from './shares.ts';
+import { TENANTS } from './refs.ts';
+import { countOf, namesOf, vmsUsing } from './vms-using.ts';
 import type { WorldView } from './world.ts';
 
-const NAMES_SHOWN = 3;
-
-/** A Host that is Ready stays while VMs are bound to it; deleting one that is not is how a dead host is given up. */
+/** A Host that is Ready stays while VMs are bound to it, or while it is leased; deleting one that is not, or may be forgotten, is how a host is given up. */
 export const hostInUse: Guard<Host> = {
   name: 'host-in-use',
   fences: (change) => (ends(change) ? { bump: [fence.host(nameOf(change))], compare: [] } : NO_FENCES),
   judge(change, world) {
-    if (!ends(change) || change.before === undefined || !isTrue(change.before, 'Ready')) return undefined;
-    const bound = users(world, (vm) => vm.spec.hostName === nameOf(change));
+    const { before } = change;
+    if (!ends(change) || before === undefined || !isTrue(before, 'Ready') || before.spec.forget === true)
+      return undefined;
+    const lease = before.status?.lease;
+    if (lease !== undefined) {
+      const message = `it is leased to ${lease.namespace} (lease ${lease.name}); end the lease first, or give the host up: coppice host forget ${nameOf(change)} --force`;
+      return { answer: 'Forbidden', cause: 'HostInUse', message };
+    }
+    const bound = vmsUsing(world, (vm) => vm.spec.hostName === nameOf(change));
     if (bound.length === 0) return undefined;
     const vms = bound.length === 1 ? 'the VM' : 'the VMs';
-    const message = `${count(bound)} bound to it (${listed(bound)}); delete ${vms} first, or stop the host's nodelet and wait until the host is not Ready (about 40 s): its VMs are Failed (HostLost) then`;
+    const message = `${countOf(bound)} bound to it (${namesOf(bound)}); delete ${vms} first, or give the host up, and ${bound.length === 1 ? 'the VM' : 'them'} with it: coppice host forget ${nameOf(change)} --force`;
     return { answer: 'Forbidden', cause: 'HostInUse', message };
   },
 };
@@ -34,9 +39,12 @@ export const imageInUse: Guard<Image> = {
   judge(change, world) {
     if (!ends(change)) return undefined;
     const stays = (vm: VM) => vm.metadata.deletionTimestamp === undefined && !tenantEnds(vm, world);
-    const using = users(world, (vm) => vm.spec.image === nameOf(change) && vm.spec.resolved !== undefined && stays(vm));
+    const using = vmsUsing(
+      world,
+      (vm) => vm.spec.image === nameOf(change) && vm.spec.resolved !== undefined && stays(vm),
+    );
     if (using.length === 0) return undefined;
-    const message = `${count(using)} made from it (${listed(using)}); ${removal(using)}`;
+    const message = `${countOf(using)} made from it (${namesOf(using)}); ${removal(using)}`;
     return { answer: 'Forbidden', cause: 'ImageInUse', message };
   },
 };
@@ -65,20 +73,6 @@ function nameOf({ before, after }: Change): string {
   return (before ?? after)?.metadata.name ?? '';
 }
 
-function users(world: WorldView, uses: (vm: VM) => boolean): readonly VM[] {
-  const gone = (vm: VM) => guestIsGone(vm) && vm.metadata.deletionTimestamp !== undefined;
-  return [...world.list(VMS)].filter((vm) => uses(vm) && !gone(vm));
-}
-
-function count(vms: readonly KubeObject[]): string {
-  return vms.length === 1 ? '1 VM is' : `${vms.length} VMs are`;
-}
-
 function removal(vms: readonly KubeObject[]): string {
   return `delete ${vms.length === 1 ? 'it' : 'them'} first`;
-}
-
-function listed(vms: readonly KubeObject[]): string {
-  const names = vms.map(({ metadata }) => `${metadata.namespace}/${metadata.name}`).sort();
-  return [...names.slice(0, NAMES_SHOWN), ...(names.length > NAMES_SHOWN ? ['…'] : [])].join(', ');
 }

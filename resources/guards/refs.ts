@@ -1,8 +1,10 @@
 import type { CustomResourceDefinition } from '../kinds/custom-resource-definition.ts';
 import type { Host } from '../kinds/host.ts';
 import type { Image } from '../kinds/image.ts';
+import type { Lease } from '../kinds/lease.ts';
 import type { Namespace } from '../kinds/namespace.ts';
 import type { Policy } from '../kinds/policy.ts';
+import type { PriceList } from '../kinds/price-list.ts';
 import type { Tenant } from '../kinds/tenant.ts';
 import type { VM } from '../kinds/vm.ts';
 import type { KubeObject } from '../meta/object.ts';
@@ -18,6 +20,8 @@ export interface Ref<T extends KubeObject> {
 export const HOSTS: Ref<Host> = { group: 'coppice.dev', plural: 'hosts' };
 export const IMAGES: Ref<Image> = { group: 'coppice.dev', plural: 'images' };
 export const POLICIES: Ref<Policy> = { group: 'coppice.dev', plural: 'policies' };
+export const LEASES: Ref<Lease> = { group: 'coppice.dev', plural: 'leases' };
+export const PRICE_LISTS: Ref<PriceList> = { group: 'coppice.dev', plural: 'pricelists' };
 export const TENANTS: Ref<Tenant> = { group: 'coppice.dev', plural: 'tenants' };
 export const VMS: Ref<VM> = { group: 'coppice.dev', plural: 'vms' };
 export const NAMESPACES: Ref<Namespace> = { group: '', plural: 'namespaces' };

@@ -1,6 +1,7 @@
 import type { Policy } from '../kinds/policy.ts';
 import type { VM } from '../kinds/vm.ts';
 import { parseBytes } from '../meta/quantity.ts';
+import { isLost } from './host-lost.ts';
 import { HOSTS, POLICIES } from './refs.ts';
 import type { WorldView } from './world.ts';
 
@@ -46,7 +47,7 @@ export function tenantShareOf(vm: VM): TenantShare | undefined {
 /** What a bound guest holds. A paused guest keeps its memory on the host; one that is off and not wanted running holds nothing. */
 export function hostShareOf(vm: VM, world: WorldView): HostShare | undefined {
   const resolved = vm.spec.resolved;
-  if (resolved === undefined || vm.spec.hostName === undefined) return undefined;
+  if (resolved === undefined || vm.spec.hostName === undefined || isLost(vm)) return undefined;
   if (guestIsGone(vm) && vm.metadata.deletionTimestamp !== undefined) return undefined;
   const wantsOff = vm.spec.power === 'Stopped' || vm.metadata.deletionTimestamp !== undefined;
   const held = !(guestIsOff(vm) && wantsOff);

@@ -8,12 +8,12 @@ import { tenantShareOf } from './shares.ts';
 import type { WorldView } from './world.ts';
 
 /** The quota of a tenant: its own, or the policy's default; a limit that neither sets does not exist. */
-function quotaOf(tenant: Tenant | undefined, world: WorldView): NonNullable<Tenant['spec']['quota']> {
+export function quotaOf(tenant: Tenant | undefined, world: WorldView): NonNullable<Tenant['spec']['quota']> {
   return { ...world.get(POLICIES, undefined, 'default')?.spec.defaultQuota, ...tenant?.spec.quota };
 }
 
 /** Quota: judged when a VM is admitted, and when it comes to hold more than it did. */
-export const vmQuota: Guard<VM> = {
+export const vmQuota = {
   name: 'quota',
   fences(change) {
     const namespace = (change.after ?? change.before)?.metadata.namespace ?? '';
@@ -24,7 +24,7 @@ export const vmQuota: Guard<VM> = {
     const namespace = change.after.metadata.namespace ?? '';
     return exceeded(change, world, quotaOf(world.get(TENANTS, undefined, namespace), world));
   },
-};
+} satisfies Guard<VM>;
 
 function grows({ before, after }: Change<VM>): boolean {
   const now = after && tenantShareOf(after);
@@ -67,12 +67,16 @@ export const tenantFacts: Guard<Tenant> = {
   name: 'tenant-facts',
   fences({ before, after }) {
     const name = (after ?? before)?.metadata.name ?? '';
-    const ending = before?.metadata.deletionTimestamp !== after?.metadata.deletionTimestamp;
-    const same =
+    const sums =
       before !== undefined &&
       jsonEqual(before.spec.quota, after?.spec.quota) &&
       before.spec.hostGroup === after?.spec.hostGroup;
-    return same && !ending ? NO_FENCES : { bump: [fence.tenant(name)], compare: [] };
+    const standing =
+      before !== undefined &&
+      before.spec.disabled === after?.spec.disabled &&
+      before.metadata.deletionTimestamp === after?.metadata.deletionTimestamp;
+    if (sums && standing) return NO_FENCES;
+    return { bump: [fence.tenant(name), ...(standing ? [] : [fence.standing(name)])], compare: [] };
   },
   judge({ before, after }) {
     const name = after?.metadata.name ?? '';
@@ -81,22 +85,6 @@ export const tenantFacts: Guard<Tenant> = {
       answer: 'Forbidden',
       cause: 'ReservedName',
       message: `the name "${name}" is reserved: default, kube-* and coppice-* cannot be tenants`,
-    };
-  },
-};
-
-/** A VM may only begin in a namespace whose tenant stays. */
-export const livingTenant: Guard<VM> = {
-  name: 'living-tenant',
-  fences: () => NO_FENCES,
-  judge({ before, after }, world) {
-    if (before !== undefined || after === undefined) return undefined;
-    const tenant = world.get(TENANTS, undefined, after.metadata.namespace ?? '');
-    if (tenant?.metadata.deletionTimestamp === undefined) return undefined;
-    return {
-      answer: 'Forbidden',
-      cause: 'NamespaceTerminating',
-      message: `unable to create new content in namespace ${tenant.metadata.name} because its tenant is being deleted`,
     };
   },
 };

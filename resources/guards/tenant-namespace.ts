@@ -17,7 +17,10 @@ export function admitTenant(draft: Tenant): Tenant {
   return holding(draft, TENANT_FINALIZER);
 }
 
-/** Creating a Tenant makes its Namespace or adopts the one that is there; removing it removes the Namespace: in one transaction. */
+/**
+ * Creating a Tenant makes its Namespace or adopts the one that is there; a Tenant that is being deleted takes nothing new into it, from the same moment on;
+ * removing it removes the Namespace: each in one transaction.
+ */
 export function tenantNamespace(
   after: Tenant | undefined,
   before: Tenant | undefined,
@@ -26,9 +29,12 @@ export function tenantNamespace(
   const name = (after ?? before)?.metadata.name ?? '';
   const there = world.get(NAMESPACES, undefined, name);
   if (after === undefined) return there === undefined ? [] : [write(name, undefined)];
-  if (there?.metadata.labels?.[TENANT_LABEL] === name) return [];
-  if (before !== undefined && there !== undefined) return [];
-  return [write(name, there === undefined ? newNamespace(name, nowMs) : adopted(there, name))];
+  if (there === undefined) return [write(name, newNamespace(name, nowMs))];
+  // Written also where nothing changes: it must not begin to go at the same moment.
+  if (before === undefined) return [write(name, adopted(there, name))];
+  const { deletionTimestamp } = after.metadata;
+  if (deletionTimestamp === undefined || there.metadata.deletionTimestamp !== undefined) return [];
+  return [write(name, ending(there, deletionTimestamp))];
 }
 
 const write = (name: string, object: Namespace | undefined): CompanionWrite => ({
@@ -57,13 +63,47 @@ function adopted(there: Namespace, name: string): Namespace {
   return { ...there, metadata: { ...there.metadata, labels: { ...there.metadata.labels, [TENANT_LABEL]: name } } };
 }
 
+function ending(there: Namespace, deletionTimestamp: string): Namespace {
+  return {
+    ...there,
+    metadata: { ...there.metadata, deletionTimestamp },
+    status: { ...there.status, phase: 'Terminating' },
+  };
+}
+
+/** The tenant that lives in a namespace, by its label. It is that tenant's end that empties the namespace, in order. */
+export function tenantIn({ metadata }: Namespace): string | undefined {
+  return metadata.labels?.[TENANT_LABEL] === metadata.name ? metadata.name : undefined;
+}
+
+/** A Tenant begins in a namespace that stays. */
+export const stayingNamespace: Guard<Tenant> = {
+  name: 'staying-namespace',
+  fences: () => NO_FENCES,
+  judge({ before, after }, world) {
+    const name = after?.metadata.name ?? '';
+    if (before !== undefined || world.get(NAMESPACES, undefined, name)?.metadata.deletionTimestamp === undefined)
+      return undefined;
+    const message = `namespace ${name} is being deleted; the tenant can be made once it is gone`;
+    return { answer: 'Forbidden', cause: 'NamespaceTerminating', message };
+  },
+};
+
 /** Keeps a Namespace until everything in it is gone; removed by the garbage duty. */
 export const NAMESPACE_FINALIZER = 'kubernetes';
 
 /** Admission of a Namespace: its name as a label, the server's finalizer beside those of a client, and its phase. */
-export function admitNamespace(draft: Namespace, previous: Namespace | undefined): Namespace {
-  const labels = { ...draft.metadata.labels, 'kubernetes.io/metadata.name': draft.metadata.name };
-  const phase: 'Active' | 'Terminating' = draft.metadata.deletionTimestamp === undefined ? 'Active' : 'Terminating';
+export function admitNamespace(
+  draft: Namespace,
+  previous: Namespace | undefined,
+  { world }: AdmissionContext,
+): Namespace {
+  const { name, deletionTimestamp } = draft.metadata;
+  const labels: Record<string, string> = { ...draft.metadata.labels, 'kubernetes.io/metadata.name': name };
+  const phase: 'Active' | 'Terminating' = deletionTimestamp === undefined ? 'Active' : 'Terminating';
+  // Who empties it when it ends goes by the label, so it tells the truth from then on at least.
+  if (world.get(TENANTS, undefined, name) !== undefined) labels[TENANT_LABEL] = name;
+  else if (deletionTimestamp !== undefined) delete labels[TENANT_LABEL];
   const finalizers = new Set([...(draft.spec?.finalizers ?? []), NAMESPACE_FINALIZER]);
   const spec = previous === undefined ? { ...draft.spec, finalizers: [...finalizers] } : (draft.spec ?? {});
   // A new one has no past.

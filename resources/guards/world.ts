@@ -1,3 +1,5 @@
+import type { Host } from '../kinds/host.ts';
+import type { Lease } from '../kinds/lease.ts';
 import type { VM } from '../kinds/vm.ts';
 import { entry } from '../meta/map-entry.ts';
 import { type KubeObject, objectKey, splitKey } from '../meta/object.ts';
@@ -9,7 +11,7 @@ import { type HostShare, hostShareOf, type TenantShare, tenantShareOf } from './
 export interface WorldView {
   get<T extends KubeObject>(kind: Ref<T>, namespace: string | undefined, name: string): T | undefined;
   list<T extends KubeObject>(kind: Ref<T>, namespace?: string): Iterable<T>;
-  /** What the admitted VMs of a namespace hold against its quota. */
+  /** What a namespace holds against its quota: its admitted VMs, its leases and the hosts held for it. */
   tenantUse(namespace: string): TenantUse;
   /** What the guests bound to a host hold of it. */
   hostUse(name: string): HostUse;
@@ -19,6 +21,10 @@ interface TenantUse {
   readonly vms: number;
   readonly vcpus: number;
   readonly memoryBytes: number;
+  /** Hosts whose lease is the namespace's, with those that are held after their Lease was deleted. */
+  readonly leasedHosts: number;
+  /** Leases that have or wait for a host. */
+  readonly openLeases: number;
 }
 
 export interface HostUse {
@@ -31,15 +37,18 @@ export interface HostUse {
   readonly namespaces: ReadonlySet<string>;
 }
 
+/** A Lease that is over is a record and holds nothing. */
+export function isOpen(lease: Lease): boolean {
+  return lease.status?.phase !== 'Ended';
+}
+
 /** Has an object, which may be read only when it is looked at. */
 export interface Held {
   readonly object: KubeObject;
 }
 
-/** The only resource whose objects sums are made of. */
-const VMS_ID = 'coppice.dev/vms';
-
-const NOTHING: TenantUse = { vms: 0, vcpus: 0, memoryBytes: 0 };
+/** The resources whose objects sums are made of. */
+const SUMMED: ReadonlySet<string> = new Set(['coppice.dev/vms', 'coppice.dev/hosts', 'coppice.dev/leases']);
 
 /**
  * The world as a set of objects with derived sums, kept up by `set`. A value laid over the committed one (`assume`) counts until the
@@ -53,6 +62,9 @@ export class World implements WorldView {
   readonly #namespaced = new Map<string, Map<string, Map<string, Held>>>();
   readonly #tenants = new Map<string, Map<string, TenantShare>>();
   readonly #hosts = new Map<string, Map<string, HostShare>>();
+  /** By namespace: the hosts that are its, and its Leases that are not over. */
+  readonly #leasedHosts = new Map<string, Set<string>>();
+  readonly #openLeases = new Map<string, Set<string>>();
   #questions = 0;
 
   /** How many questions of a `WorldView` were answered. What was judged without one depends on no other object than its own. */
@@ -83,15 +95,15 @@ export class World implements WorldView {
 
   tenantUse(namespace: string): TenantUse {
     this.#questions++;
-    const shares = this.#tenants.get(namespace);
-    if (shares === undefined) return NOTHING;
     let [vms, vcpus, memoryBytes] = [0, 0, 0];
-    for (const share of shares.values()) {
+    for (const share of this.#tenants.get(namespace)?.values() ?? []) {
       vms += share.vms;
       vcpus += share.vcpus;
       memoryBytes += share.memoryBytes;
     }
-    return { vms, vcpus, memoryBytes };
+    const leasedHosts = this.#leasedHosts.get(namespace)?.size ?? 0;
+    const openLeases = this.#openLeases.get(namespace)?.size ?? 0;
+    return { vms, vcpus, memoryBytes, leasedHosts, openLeases };
   }
 
   hostUse(name: string): HostUse {
@@ -116,11 +128,11 @@ export class World implements WorldView {
 
   /** The same of an object that need not be read yet, of the resource with an id: it is looked at only where a sum is made of it. */
   hold(id: string, key: string, held: Held | undefined, revision: number): void {
-    const before = id === VMS_ID ? this.#current(id, key) : undefined;
+    const before = SUMMED.has(id) ? this.#current(id, key) : undefined;
     this.#commit(id, key, held);
     const over = this.#assumed.get(id)?.get(key);
     if (over !== undefined && over.revision <= revision) this.#assumed.get(id)?.delete(key);
-    this.#recontribute(id, key, before, id === VMS_ID ? this.#current(id, key) : undefined);
+    this.#recontribute(id, key, before, SUMMED.has(id) ? this.#current(id, key) : undefined);
   }
 
   /** Counts a value that was submitted at `revision` but not yet seen committed. */
@@ -188,13 +200,21 @@ export class World implements WorldView {
   }
 
   #recontribute(id: string, key: string, before: KubeObject | undefined, after: KubeObject | undefined): void {
-    if (id !== VMS_ID) {
-      if (id === 'coppice.dev/policies') this.#recountHosts();
-      if (id === 'coppice.dev/hosts') this.#recountHost(key);
-      return;
+    switch (id) {
+      case 'coppice.dev/vms':
+        this.#remove(key, before as VM | undefined);
+        this.#add(key, after as VM | undefined);
+        return;
+      case 'coppice.dev/policies':
+        this.#recountHosts();
+        return;
+      case 'coppice.dev/hosts':
+        this.#recountHost(key);
+        move(this.#leasedHosts, key, lesseeOf(before as Host | undefined), lesseeOf(after as Host | undefined));
+        return;
+      case 'coppice.dev/leases':
+        move(this.#openLeases, key, openIn(before as Lease | undefined), openIn(after as Lease | undefined));
     }
-    this.#remove(key, before as VM | undefined);
-    this.#add(key, after as VM | undefined);
   }
 
   #remove(key: string, vm: VM | undefined): void {
@@ -217,7 +237,7 @@ export class World implements WorldView {
   /** A host's group, or the policy, changed: shares of flex guests are worth something else. */
   #recountHost(name: string): void {
     for (const key of [...(this.#hosts.get(name)?.keys() ?? [])]) {
-      const vm = this.#current(VMS_ID, key) as VM | undefined;
+      const vm = this.#current('coppice.dev/vms', key) as VM | undefined;
       if (vm !== undefined) put(this.#hosts, name, key, hostShareOf(vm, this));
     }
   }
@@ -230,4 +250,19 @@ export class World implements WorldView {
 function put<V>(table: Map<string, Map<string, V>>, row: string, key: string, value: V | undefined): void {
   if (value === undefined) return;
   entry(table, row, () => new Map<string, V>()).set(key, value);
+}
+
+const lesseeOf = (host: Host | undefined): string | undefined => host?.status?.lease?.namespace;
+const openIn = (lease: Lease | undefined): string | undefined =>
+  lease !== undefined && isOpen(lease) ? lease.metadata.namespace : undefined;
+
+/** Takes a key out of the set of one row and puts it into that of another. */
+function move(table: Map<string, Set<string>>, key: string, from: string | undefined, to: string | undefined): void {
+  if (from === to) return;
+  if (from !== undefined) {
+    const row = table.get(from);
+    row?.delete(key);
+    if (row?.size === 0) table.delete(from);
+  }
+  if (to !== undefined) entry(table, to, () => new Set<string>()).add(key);
 }

@@ -1,8 +1,10 @@
 import { hostFacts } from '../guards/host-guard.ts';
 import { hostLease } from '../guards/host-lease.ts';
+import { hostScrub, scrubRecords } from '../guards/host-scrub.ts';
 import { hostInUse } from '../guards/in-use.ts';
+import { leasedHost } from '../guards/leased-host.ts';
 import { defineCoppiceKind, type ObjectOf } from '../meta/define-kind.ts';
-import { conditions, instant, oneOf, quantity } from '../meta/schema.ts';
+import { conditions, duration, instant, oneOf, quantity } from '../meta/schema.ts';
 
 import { Type } from '../meta/type.ts';
 import { CONTROL_PLANE } from './control-plane.ts';
@@ -21,6 +23,54 @@ const amounts = (what: string) =>
     ),
   );
 
+const hookReport = Type.Object(
+  {
+    exitCode: Type.Optional(Type.Integer({ description: 'What it ended with.' })),
+    timedOut: Type.Optional(Type.Boolean({ description: 'Whether it was ended at its deadline.' })),
+    output: Type.Optional(Type.String({ description: 'The end of what it said.' })),
+  },
+  { description: "The operator's own cleaning, where the host has one." },
+);
+
+const clearing = Type.Object(
+  {
+    result: oneOf(['Cleared', 'Refused', 'Failed'], {
+      description: 'Whether nothing is left; Refused: guests were there, and force was not asked for.',
+    }),
+    at: instant({ description: 'When.' }),
+    message: Type.Optional(Type.String({ description: 'What stood in the way, or what failed.' })),
+    guestsRemoved: Type.Integer({ description: 'Guests that were removed.' }),
+    workspacesRemoved: Type.Integer({
+      description: 'Folders left of guests, with their disks and firmware, that were removed besides.',
+    }),
+    hook: Type.Optional(hookReport),
+  },
+  { description: 'What the nodelet did and found. It answers a scrub once.' },
+);
+
+const scrubReport = Type.Object(
+  {
+    requestedAt: instant({
+      description: 'The request this is about: spec.scrub.requestedAt, or when the host came to wait for a scrub.',
+      'x-coppice-writer': 'scrub',
+    }),
+    outcome: oneOf(['Waiting', 'Running', 'Refused', 'Failed', 'Succeeded'], {
+      description: 'What came of it.',
+      'x-coppice-writer': 'scrub',
+    }),
+    forced: Type.Optional(
+      Type.Boolean({ description: 'Whether what remained was removed.', 'x-coppice-writer': 'scrub' }),
+    ),
+    automatic: Type.Optional(Type.Boolean({ description: 'Whether the policy asked for it, and no operator.' })),
+    startedAt: Type.Optional(instant({ description: 'When the nodelet was told to begin.' })),
+    finishedAt: Type.Optional(instant({ description: 'When it was answered.' })),
+    hookTimeout: Type.Optional(duration({ description: 'How long the hook of the host may take.' })),
+    message: Type.Optional(Type.String({ description: 'What it waits for, what stands in the way, or what failed.' })),
+    clearing: Type.Optional(clearing),
+  },
+  { description: 'The last scrub.' },
+);
+
 /** The uid of a store, and a revision of it. */
 const STORE_AT_REVISION = '^[0-9A-Za-z-]+@[0-9]+$';
 
@@ -33,6 +83,36 @@ const spec = Type.Object(
     }),
     cordoned: Type.Optional(
       Type.Boolean({ description: 'No new VM is placed here while this is true; those here stay.' }),
+    ),
+    scrub: Type.Optional(
+      Type.Object(
+        {
+          requestedAt: instant({
+            description: 'Asks for a scrub, once: a later instant asks for another. It is answered in status.scrub.',
+          }),
+          force: Type.Optional(
+            Type.Boolean({
+              description:
+                'VMs bound here are deleted, and guests that no VM object names are removed, disks included.',
+            }),
+          ),
+        },
+        { description: 'Asks that the host is cleared of everything of its last lessee.' },
+      ),
+    ),
+    removeOrphans: Type.Optional(
+      Type.Array(Type.String({ minLength: 1, maxLength: 63, description: 'The id of a guest.' }), {
+        maxItems: 100,
+        description:
+          'Guests of status.orphans that may go, with their disks. One that a VM object names stays; the id of one that is gone means nothing.',
+        'x-kubernetes-list-type': 'set',
+      }),
+    ),
+    forget: Type.Optional(
+      Type.Boolean({
+        description:
+          'Lets the Host be deleted though its nodelet is heard: the VMs bound to it are lost, and its lease ends.',
+      }),
     ),
     trustedStore: Type.Optional(
       Type.String({
@@ -53,6 +133,8 @@ const status = Type.Object(
     free: amounts('What is not held by guests bound here.'),
     os: Type.Optional(oneOf(['darwin', 'linux'], { description: 'The operating system of the host.' })),
     arch: Type.Optional(Type.String({ description: 'The processor architecture, such as arm64.' })),
+    chip: Type.Optional(Type.String({ description: 'The processor, such as Apple M4 Pro.' })),
+    nested: Type.Optional(Type.Boolean({ description: 'Whether guests can run guests.' })),
     driver: Type.Optional(
       Type.Object(
         {
@@ -86,10 +168,23 @@ const status = Type.Object(
           name: Type.String({ description: 'The Lease.' }),
           uid: Type.String({ description: 'Its uid.' }),
           since: instant({ description: 'When it was granted.' }),
+          earliestEnd: Type.Optional(instant({ description: 'When its minimum is over.' })),
+          pricePerHour: Type.Optional(Type.String({ description: 'Its price, as it was at the grant.' })),
+          currency: Type.Optional(Type.String({ description: 'Of the price.' })),
+          ending: Type.Optional(
+            Type.Boolean({ description: 'It is over: the VMs of the lessee here go, and no other begins.' }),
+          ),
+          released: Type.Optional(
+            Type.Boolean({
+              description:
+                'The Lease was deleted before its minimum was over: the host stays held until earliestEnd, for the next Lease of the namespace that fits.',
+            }),
+          ),
         },
-        { description: 'The lease of the whole machine, when there is one.' },
+        { description: 'The lease of the whole machine, when there is one.', 'x-coppice-writer': 'lease' },
       ),
     ),
+    scrub: Type.Optional(scrubReport),
     images: Type.Optional(
       Type.Array(
         Type.Object({
@@ -128,7 +223,7 @@ const status = Type.Object(
     observedGeneration: Type.Optional(
       Type.Integer({ format: 'int64', description: 'The generation this status is about.' }),
     ),
-    conditions: conditions(),
+    conditions: conditions({ ScrubPending: ['lease', 'scrub'] }),
   },
   { description: 'What the nodelet on the host found.' },
 );
@@ -150,15 +245,28 @@ export const Host = defineCoppiceKind({
   ],
   columns: [
     { name: 'Ready', type: 'string', jsonPath: '.status.conditions[?(@.type=="Ready")].status' },
+    {
+      name: 'Status',
+      type: 'string',
+      jsonPath: '.status.conditions[?(@.type=="Schedulable")].reason',
+      description: 'Open when it takes new VMs; else why not.',
+    },
     { name: 'Driver', type: 'string', jsonPath: '.status.driver.name' },
     { name: 'VCPUs', type: 'integer', jsonPath: '.status.allocatable.vcpus' },
     { name: 'Memory', type: 'string', jsonPath: '.status.allocatable.memory' },
     { name: 'Free Memory', type: 'string', jsonPath: '.status.free.memory', description: 'Memory not held by guests.' },
+    { name: 'Lessee', type: 'string', jsonPath: '.status.lease.namespace' },
+    {
+      name: 'Scrub Pending',
+      type: 'string',
+      jsonPath: '.status.conditions[?(@.type=="ScrubPending")].status',
+      priority: 1,
+    },
     { name: 'Cordoned', type: 'boolean', jsonPath: '.spec.cordoned' },
     { name: 'Group', type: 'string', jsonPath: '.spec.group', priority: 1 },
     { name: 'Accelerator', type: 'string', jsonPath: '.status.driver.accelerator', priority: 1 },
   ],
   nameRule: 'label',
-  rules: { guards: [hostFacts, hostLease, hostInUse] },
+  rules: { guards: [hostFacts, hostLease, hostScrub, leasedHost, hostInUse], companions: scrubRecords },
 });
 export type Host = ObjectOf<typeof spec, typeof status>;

@@ -1,7 +1,7 @@
-import { fence } from '../guards/guard.ts';
+import { onlyDefault } from '../guards/only-default.ts';
+import { policyFacts } from '../guards/policy-facts.ts';
 import { defineCoppiceKind, type ObjectOf } from '../meta/define-kind.ts';
-import { conditions, quantity } from '../meta/schema.ts';
-
+import { conditions, duration, oneOf, quantity } from '../meta/schema.ts';
 import { Type } from '../meta/type.ts';
 import { JOIN_TOKEN, SERVER_JOIN } from './server-join.ts';
 
@@ -39,9 +39,30 @@ const spec = Type.Object(
           maxVMs: Type.Optional(Type.Integer({ minimum: 0, description: 'VMs.' })),
           maxVCPUs: Type.Optional(Type.Integer({ minimum: 0, description: 'vCPUs of running VMs.' })),
           maxMemory: Type.Optional(quantity({ description: 'Memory of running VMs.' })),
+          maxLeasedHosts: Type.Optional(Type.Integer({ minimum: 0, description: 'Leased hosts.' })),
         },
         { description: 'Limits of tenants that set none of their own.' },
       ),
+    ),
+    minLeaseHours: Type.Integer({
+      default: 24,
+      minimum: 0,
+      description: 'The least a lease lasts, in hours; less than 24 is raised to 24.',
+    }),
+    scrubMode: oneOf(['Manual', 'Automatic'], {
+      default: 'Manual',
+      description: 'Whether a host is scrubbed by itself once its lease ended, or when an operator asks.',
+    }),
+    scrubHookTimeout: duration({
+      default: '10m',
+      description: "How long a host's own scrub hook may take before the scrub failed.",
+    }),
+    requiredTerms: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 100,
+        description: 'The version of terms that a Lease must accept before it is granted; absent means none.',
+      }),
     ),
   },
   { description: 'What the operator decides for the whole fleet. An absent field means its default.' },
@@ -71,22 +92,6 @@ export const Policy = defineCoppiceKind({
     { name: 'Lease for macOS', type: 'boolean', jsonPath: '.spec.requireLeaseForMacOS' },
     { name: 'Exclusive', type: 'boolean', jsonPath: '.spec.exclusiveLeasedHosts' },
   ],
-  rules: {
-    guards: [
-      {
-        name: 'policy',
-        fences: () => ({ bump: [fence.policy], compare: [] }),
-        judge: ({ before, after }) =>
-          before === undefined && after !== undefined && after.metadata.name !== 'default'
-            ? {
-                answer: 'Invalid',
-                field: 'metadata.name',
-                cause: 'FieldValueInvalid',
-                message: `Invalid value: "${after.metadata.name}": there is one Policy, and its name is "default"`,
-              }
-            : undefined,
-      },
-    ],
-  },
+  rules: { guards: [policyFacts, onlyDefault('Policy')] },
 });
 export type Policy = ObjectOf<typeof spec, typeof status>;

@@ -1,8 +1,9 @@
 import { tenantFacts } from '../guards/tenant-guard.ts';
-import { admitTenant, tenantNamespace } from '../guards/tenant-namespace.ts';
+import { admitTenant, stayingNamespace, tenantNamespace } from '../guards/tenant-namespace.ts';
 import { defineCoppiceKind, type ObjectOf } from '../meta/define-kind.ts';
-import { conditions, quantity } from '../meta/schema.ts';
+import { conditions, instant, quantity } from '../meta/schema.ts';
 import { Type } from '../meta/type.ts';
+import { TENANT_TOKEN } from './tenant-token.ts';
 
 const spec = Type.Object(
   {
@@ -13,10 +14,40 @@ const spec = Type.Object(
           maxVMs: Type.Optional(Type.Integer({ minimum: 0, description: 'VMs, running or not.' })),
           maxVCPUs: Type.Optional(Type.Integer({ minimum: 0, description: 'vCPUs of running VMs.' })),
           maxMemory: Type.Optional(quantity({ description: 'Memory of running VMs.' })),
+          maxLeasedHosts: Type.Optional(Type.Integer({ minimum: 0, description: 'Leased hosts.' })),
+          maxVolumeSize: Type.Optional(quantity({ description: 'Sizes of volumes together.' })),
+          maxSnapshotsPerVM: Type.Optional(Type.Integer({ minimum: 0, description: 'Snapshots of one VM.' })),
         },
         {
           description:
             'What the team may hold at once. A limit that is absent is that of Policy.spec.defaultQuota, or none.',
+        },
+      ),
+    ),
+    disabled: Type.Optional(
+      Type.Boolean({
+        description: 'Its members and keys are refused, and nothing new begins; what runs, runs on.',
+      }),
+    ),
+    budget: Type.Optional(
+      Type.Object(
+        {
+          monthly: Type.String({
+            pattern: '^[0-9]{1,9}(\\.[0-9]{1,6})?$',
+            description: 'In the currency of the price list. Nothing is stopped when it is over.',
+          }),
+        },
+        { description: 'What the team means to spend.' },
+      ),
+    ),
+    forceDelete: Type.Optional(
+      Type.Object(
+        {
+          requestedAt: instant({ description: 'When it was asked.' }),
+        },
+        {
+          description:
+            'Operators only: a deletion ends its leases at once, billed to their minimum, and does not wait for hosts that are held for it: those stay held to the end of their minimum.',
         },
       ),
     ),
@@ -42,6 +73,9 @@ const status = Type.Object(
           vms: Type.Integer({ description: 'Admitted VMs.' }),
           vcpus: Type.Integer({ description: 'vCPUs of running VMs.' }),
           memory: quantity({ description: 'Memory of running VMs.' }),
+          leasedHosts: Type.Optional(
+            Type.Integer({ description: 'Hosts it leases, or holds until a minimum is over.' }),
+          ),
         },
         { description: 'What it holds now.' },
       ),
@@ -64,17 +98,21 @@ export const Tenant = defineCoppiceKind({
   namespaced: false,
   spec,
   status,
+  actions: [TENANT_TOKEN],
   columns: [
     { name: 'Ready', type: 'string', jsonPath: '.status.conditions[?(@.type=="Ready")].status' },
+    { name: 'Enabled', type: 'string', jsonPath: '.status.conditions[?(@.type=="Enabled")].status' },
     { name: 'VMs', type: 'integer', jsonPath: '.status.used.vms' },
     { name: 'VCPUs', type: 'integer', jsonPath: '.status.used.vcpus' },
     { name: 'Memory', type: 'string', jsonPath: '.status.used.memory' },
+    { name: 'Leased Hosts', type: 'integer', jsonPath: '.status.used.leasedHosts' },
     { name: 'Max VMs', type: 'integer', jsonPath: '.spec.quota.maxVMs', priority: 1 },
     { name: 'Max VCPUs', type: 'integer', jsonPath: '.spec.quota.maxVCPUs', priority: 1 },
     { name: 'Max Memory', type: 'string', jsonPath: '.spec.quota.maxMemory', priority: 1 },
+    { name: 'Max Leased Hosts', type: 'integer', jsonPath: '.spec.quota.maxLeasedHosts', priority: 1 },
     { name: 'Display Name', type: 'string', jsonPath: '.spec.displayName', priority: 1 },
   ],
   nameRule: 'label',
-  rules: { admit: admitTenant, guards: [tenantFacts], companions: tenantNamespace },
+  rules: { admit: admitTenant, guards: [tenantFacts, stayingNamespace], companions: tenantNamespace },
 });
 export type Tenant = ObjectOf<typeof spec, typeof status>;

@@ -2,10 +2,12 @@ import { hostRoom } from '../guards/host-guard.ts';
 import { immutable } from '../guards/immutable.ts';
 import { imageUse } from '../guards/in-use.ts';
 import { ownGuest } from '../guards/own-guest.ts';
-import { livingTenant, vmQuota } from '../guards/tenant-guard.ts';
+import { vmQuota } from '../guards/tenant-guard.ts';
+import { enabledTenant, livingTenant } from '../guards/tenant-standing.ts';
 import { admitVM, knownSize } from '../guards/vm-admission.ts';
 import { defineCoppiceKind, type ObjectOf } from '../meta/define-kind.ts';
-import { conditions, duration, mapOf, oneOf, quantity } from '../meta/schema.ts';
+import { conditions, duration, oneOf, quantity } from '../meta/schema.ts';
+import { labelSelector } from '../meta/selector-schema.ts';
 import { Type } from '../meta/type.ts';
 
 const resolved = Type.Object(
@@ -38,24 +40,7 @@ const spec = Type.Object(
       description: 'Whether the guest should run.',
     }),
     ttl: Type.Optional(duration({ description: 'How long after its creation the VM is deleted, such as 8h.' })),
-    hostSelector: Type.Optional(
-      Type.Object(
-        {
-          matchLabels: Type.Optional(mapOf(Type.String(), { description: 'Labels that must have these values.' })),
-          matchExpressions: Type.Optional(
-            Type.Array(
-              Type.Object({
-                key: Type.String({ description: 'The label.' }),
-                operator: oneOf(['In', 'NotIn', 'Exists', 'DoesNotExist'], { description: 'How it is compared.' }),
-                values: Type.Optional(Type.Array(Type.String(), { description: 'With what.' })),
-              }),
-              { description: 'Conditions on labels, all of which must hold.', maxItems: 32 },
-            ),
-          ),
-        },
-        { description: 'Which hosts it may run on, by their labels.' },
-      ),
-    ),
+    hostSelector: Type.Optional(labelSelector('Which hosts it may run on, by their labels.')),
     hostName: Type.Optional(
       Type.String({ maxLength: 253, description: 'The host it is bound to.', 'x-coppice-writer': 'placement' }),
     ),
@@ -96,6 +81,7 @@ const status = Type.Object(
       ),
     ),
     host: Type.Optional(Type.String({ description: 'The host its guest is on.' })),
+    hostUID: Type.Optional(Type.String({ description: 'Its uid: a host made again under that name is not it.' })),
     guest: Type.Optional(
       Type.Object(
         {
@@ -155,6 +141,7 @@ export const VM = defineCoppiceKind({
     admit: admitVM,
     guards: [
       livingTenant,
+      enabledTenant,
       knownSize,
       immutable('spec.image', 'spec.size', 'spec.class'),
       vmQuota,

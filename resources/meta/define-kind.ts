@@ -1,5 +1,5 @@
 import type { Static, TSchema } from 'typebox';
-import type { Guard } from '../guards/guard.ts';
+import type { Asker, Guard } from '../guards/guard.ts';
 import type { WorldView } from '../guards/world.ts';
 import type { Cause } from './api-error.ts';
 import type { JsonObject, KubeObject } from './object.ts';
@@ -157,6 +157,7 @@ export interface KindRules<T extends KubeObject> {
 export interface AdmissionContext {
   readonly world: WorldView;
   readonly nowMs: number;
+  readonly asker: Asker;
 }
 
 /** One object written along with another. `object` undefined deletes. */

@@ -2,7 +2,7 @@ import type { Schema } from './schema.ts';
 
 /** A schema as clients and other servers may see it: `x-coppice-writer` becomes a sentence of the description. */
 export function publishedSchema(schema: Schema): Schema {
-  const { 'x-coppice-writer': writer, 'x-coppice-micro-time': _, ...shown } = schema;
+  const { 'x-coppice-writer': writer, 'x-coppice-micro-time': _, 'x-coppice-condition-writers': __, ...shown } = schema;
   const { description, properties, items, additionalProperties, ...rest } = shown;
   const text = [description, writer === undefined ? undefined : `Written by ${writer}.`].filter((s) => s !== undefined);
   return {

@@ -42,6 +42,8 @@ export interface Schema {
   readonly 'x-kubernetes-validations'?: readonly ValidationRule[];
   /** The one identity that writes this field, when it is not the user. Carried over when absent, refused when changed by others. */
   readonly 'x-coppice-writer'?: string;
+  /** Of a list of conditions: who writes those of a type, where that is not whoever writes the status. */
+  readonly 'x-coppice-condition-writers'?: Readonly<Record<string, readonly string[]>>;
   /** A `date-time` of a struct that is kept to the microsecond; others are kept to the second. */
   readonly 'x-coppice-micro-time'?: true;
 }
@@ -106,8 +108,8 @@ export function instant(options: Omit<Schema, 'type' | 'format'> = {}) {
   return Type.String({ format: 'date-time', ...options });
 }
 
-/** The list of conditions every status has. */
-export function conditions() {
+/** The list of conditions every status has. `writers` are of conditions that not everybody who writes the status may write. */
+export function conditions(writers?: Readonly<Record<string, readonly string[]>>) {
   return Type.Optional(
     Type.Array(
       Type.Object({
@@ -124,6 +126,7 @@ export function conditions() {
         description: 'The conditions of the object; one owner each.',
         'x-kubernetes-list-type': 'map',
         'x-kubernetes-list-map-keys': ['type'],
+        ...(writers === undefined ? {} : { 'x-coppice-condition-writers': writers }),
       },
     ),
   );

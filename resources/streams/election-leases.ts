@@ -11,4 +11,13 @@ export const DUTY_PREFIX = 'duty-';
 export const MEMBER_PREFIX = 'controllers-';
 
 /** The duties that every fleet needs somebody for. */
-export const ALL_DUTIES = ['tenant', 'host-liveness', 'image', 'placement', 'vm-lifecycle', 'garbage'] as const;
+export const ALL_DUTIES = [
+  'tenant',
+  'host-liveness',
+  'image',
+  'lease',
+  'scrub',
+  'placement',
+  'vm-lifecycle',
+  'garbage',
+] as const;

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { DUTY_NAMES } from '../../controllers/duties.ts';
 import { Event } from '../../resources/kinds/event.ts';
 import { Host } from '../../resources/kinds/host.ts';
 import { Image } from '../../resources/kinds/image.ts';
@@ -105,7 +106,7 @@ describe('the controllers together', () => {
     assert.deepEqual(writes, []);
     assert.deepEqual(
       Object.values(controllers.health.duties).map(({ state, waiting }) => [state, waiting]),
-      Array.from({ length: 6 }, () => ['running', 0]),
+      Array.from(DUTY_NAMES, () => ['running', 0]),
     );
     assert.deepEqual(new Set(Object.values(controllers.health.caches).map(({ synced }) => synced)), new Set([true]));
   });

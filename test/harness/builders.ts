@@ -1,10 +1,17 @@
+import type { GuardContext } from '../../resources/guards/guard.ts';
 import type { Host } from '../../resources/kinds/host.ts';
 import type { Image } from '../../resources/kinds/image.ts';
+import type { Lease } from '../../resources/kinds/lease.ts';
 import type { Tenant } from '../../resources/kinds/tenant.ts';
 import type { VM } from '../../resources/kinds/vm.ts';
 import type { ObjectMeta } from '../../resources/meta/object.ts';
 
 export const EPOCH_START = '2026-01-01T00:00:00Z';
+/** An operator asks, at the start of the epoch. */
+export const AS_OPERATOR: GuardContext = {
+  nowMs: Date.parse(EPOCH_START),
+  asker: { user: 'operator', operator: true },
+};
 export const DIGEST = 'sha256:aa';
 
 function meta(name: string, more: Partial<ObjectMeta> = {}): ObjectMeta {
@@ -75,6 +82,20 @@ export function aVM(
 
 export function aTenant(name = 'red', spec: Tenant['spec'] = {}): Tenant {
   return { apiVersion: 'coppice.dev/v1', kind: 'Tenant', metadata: meta(name), spec };
+}
+
+/** Lease `ci` of tenant `red`, that waits for a host. */
+export function aLease(
+  wish: { name?: string; namespace?: string; spec?: Partial<Lease['spec']>; status?: Lease['status'] } = {},
+): Lease {
+  const { name = 'ci', namespace = 'red', spec, status } = wish;
+  return {
+    apiVersion: 'coppice.dev/v1',
+    kind: 'Lease',
+    metadata: meta(name, { namespace, uid: `uid-of-${namespace}-${name}` }),
+    spec: { releasePolicy: 'Refuse', ...spec },
+    ...(status === undefined ? {} : { status }),
+  };
 }
 
 /** Image `tiny`, found by the hosts. */

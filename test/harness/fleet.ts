@@ -1,9 +1,10 @@
 import { controllerIdentity } from '../../apiserver/auth/identity.ts';
 import type { ResourceClient } from '../../apiserver/client/client.ts';
 import type { ApiRequest, Transport } from '../../apiserver/client/transport.ts';
+import type { Store } from '../../apiserver/store/store.ts';
 import type { DutyName } from '../../controllers/duties.ts';
 import { Controllers } from '../../controllers/run.ts';
-import { microTime } from '../../resources/ambient/clock.ts';
+import { type Clock, microTime } from '../../resources/ambient/clock.ts';
 import type { Logger } from '../../resources/ambient/log.ts';
 import { silentLogger } from '../../resources/ambient/log.ts';
 import { ManualClock } from '../../resources/ambient/manual-clock.ts';
@@ -30,6 +31,8 @@ export class Fleet implements AsyncDisposable {
   onRequest: (identity: string, request: ApiRequest) => unknown = () => {};
   /** Called when a controller's request was answered, before it learns of it. */
   onAnswer: (identity: string, request: ApiRequest) => void = () => {};
+  /** What controllers take for the time, where that is another. */
+  controllersClock: Clock | undefined;
   #controllers: Controllers | undefined;
 
   private constructor(test: TestServer, clock: ManualClock) {
@@ -37,9 +40,9 @@ export class Fleet implements AsyncDisposable {
     this.clock = clock;
   }
 
-  static async start(): Promise<Fleet> {
-    const clock = new ManualClock();
-    return new Fleet(await startTestServer({ clock }), clock);
+  static async start(options: { readonly clock?: ManualClock; readonly store?: Store } = {}): Promise<Fleet> {
+    const { clock = new ManualClock() } = options;
+    return new Fleet(await startTestServer({ ...options, clock }), clock);
   }
 
   /** Starts these duties, or all. */
@@ -62,7 +65,7 @@ export class Fleet implements AsyncDisposable {
     return new Controllers({
       shared,
       transportFor: (identity) => this.#transportFor(identity),
-      clock: this.clock,
+      clock: this.controllersClock ?? this.clock,
       ids: systemIds,
       random: () => 0,
       log,

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import type { Host } from '../../resources/kinds/host.ts';
 import { NodeletWorld } from './nodelet-world.ts';
 
 describe('nodelet: guests of other objects', () => {
@@ -26,6 +27,48 @@ describe('nodelet: guests of other objects', () => {
       assert.equal(world.guests.get('uid-a')?.power, 'Running');
       assert.deepEqual(world.driver.calls, []);
     });
+
+    it('is removed once an operator names it, and only then, and only that one', async () => {
+      await world.running('a');
+      await world.running('b');
+      for (const name of ['a', 'b']) world.api.vanish('vms', `demo/${name}`);
+      await world.until('they are orphans', () => world.host()?.status?.orphans?.length === 2);
+      removable('uid-a');
+      await world.until('it is gone', () => world.host()?.status?.orphans?.length === 1);
+      await world.quiet();
+      assert.deepEqual([...world.guests.keys()], ['uid-b']);
+      assert.equal(world.host()?.status?.allocatable?.memory, '13Gi');
+    });
+
+    it('is not removed by its name while a VM has it, nor for a store that was put back', async () => {
+      await world.running('a');
+      await world.running('b');
+      removable('uid-a', 'uid-b');
+      await world.quiet();
+      assert.equal(world.guests.size, 2);
+      await world.stop();
+      world.api.vanish('vms', 'demo/b');
+      world.api.storeUID = 'store-2';
+      await world.start();
+      await world.until('b is an orphan', () => world.host()?.status?.orphans?.length === 1);
+      await world.quiet();
+      assert.equal(world.guests.get('uid-b')?.power, 'Running');
+    });
+
+    it('keeps its macOS slot', async () => {
+      const digest = (await world.aVM('a')).spec.resolved?.digest ?? '';
+      await world.running('a', { resolved: { digest, guestOS: 'macos', vcpus: 2, memory: '1Gi' } });
+      world.api.vanish('vms', 'demo/a');
+      await world.until('it is an orphan', () => world.host()?.status?.orphans?.length === 1);
+      assert.deepEqual(world.host()?.status?.macosSlots, { total: 1, used: 0, leaked: 0 });
+    });
+
+    function removable(...ids: string[]): void {
+      world.api.change('hosts', 'mac-1', (object) => {
+        const host = object as Host;
+        return { ...host, spec: { ...host.spec, removeOrphans: ids } };
+      });
+    }
 
     it('is stopped, not removed, when its VM is bound elsewhere under a newer epoch', async () => {
       await world.running('a');

@@ -106,7 +106,7 @@ describe('vm report', () => {
 function report(guest: ObservedGuest | undefined, changes: Partial<VM> = {}, hold?: Hold, nowMs = NOW) {
   const vm: VM = { ...aVM({ spec: { hostName: 'mac-1', epoch: 1, guestID: 'g' } }), ...changes };
   const cell = PLAN[wishOf(vm)][factOf(guest, vm)];
-  const status = vmStatus({ vm, guest, cell, hold, host: 'mac-1', nowMs });
+  const status = vmStatus({ vm, guest, cell, hold, host: 'mac-1', hostUID: 'uid-1', nowMs });
   const find = (type: string): Condition =>
     status.conditions?.find((condition) => condition.type === type) ?? assert.fail(`no condition ${type}`);
   return { status, ready: find('Ready'), agent: find('AgentReady') };

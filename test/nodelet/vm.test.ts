@@ -41,9 +41,23 @@ describe('nodelet: a VM', () => {
     spokenFor('Unknown', 'HostUnreachable', 'Running');
     assert.equal((await world.untilReady('a')).status?.phase, 'Running');
     await world.stop();
-    spokenFor('False', 'HostLost', 'Failed');
+    spokenFor('Unknown', 'HostUnreachable', 'Running');
     await world.start();
     assert.equal((await world.untilReady('a')).status?.phase, 'Running');
+  });
+
+  it('stays given up when its host comes back as another: the guest is an orphan, also once the VM is deleted', async () => {
+    await world.running('a');
+    await world.stop();
+    spokenFor('False', 'HostLost', 'Failed');
+    await world.start();
+    await world.until('it is an orphan', () => world.host()?.status?.orphans?.length === 1);
+    await world.quiet();
+    assert.equal(world.vm('a')?.status?.phase, 'Failed');
+    world.api.delete('vms', 'demo/a');
+    await world.quiet();
+    assert.equal(world.guests.get('uid-a')?.power, 'Running');
+    assert.equal(world.host()?.status?.orphans?.length, 1);
   });
 
   function spokenFor(status: 'Unknown' | 'False', reason: string, phase: 'Running' | 'Failed'): void {

@@ -188,7 +188,9 @@ export class RootWatch {
 
   #wake(): void {
     if (this.#waiting.size === 0) return;
-    for (const waiter of [...this.#waiting]) if (waiter.revision <= this.revision) waiter.resolve();
+    const { revision } = this;
+    // Those who are told leave the set while it is gone through.
+    for (const waiter of this.#waiting) if (waiter.revision <= revision) waiter.resolve();
   }
 
   /** Writes the store's own key; a failure leaves those who wait to their deadlines. */

@@ -85,7 +85,9 @@ export class EtcdStore implements Store {
   readonly #order = new KeyOrder();
   readonly #ending = new AbortController();
   readonly #running: Promise<void>;
-  readonly #pending = new Set<Promise<unknown>>();
+  /** Transactions under way, and what resolves when there are none. */
+  #pending = 0;
+  #idle: PromiseWithResolvers<void> | undefined;
   readonly #ranges = new RunningRanges();
   readonly #latest: SharedQuestion<number>;
   readonly #question: Buffer;
@@ -177,13 +179,13 @@ export class EtcdStore implements Store {
   txn(request: TxnRequest): StagedTxn {
     this.#assertOpen();
     checkTxn(request);
+    this.#pending += 1;
     const done = this.#submit(request);
-    const settled = done.then(
-      () => {},
-      () => {},
-    );
-    this.#pending.add(settled);
-    void settled.then(() => this.#pending.delete(settled));
+    const settled = () => {
+      this.#pending -= 1;
+      if (this.#pending === 0) this.#idle?.resolve();
+    };
+    done.then(settled, settled);
     return { done };
   }
 
@@ -241,7 +243,10 @@ export class EtcdStore implements Store {
   async #dispose(): Promise<void> {
     const closed = new StoreError('Closed', 'the store is closed');
     this.#closed ??= closed;
-    while (this.#pending.size > 0) await Promise.all(this.#pending);
+    if (this.#pending > 0) {
+      this.#idle = Promise.withResolvers();
+      await this.#idle.promise;
+    }
     this.#root.end(this.#closed);
     this.#ending.abort(this.#closed);
     await this.#running;
@@ -293,7 +298,8 @@ export class EtcdStore implements Store {
     away?.catch(() => {});
     let result: TxnResult;
     try {
-      await place.turn;
+      const { turn } = place;
+      if (turn !== undefined) await turn;
       if (away !== undefined) await away;
       const answer = await connection.send(TXN_PATH, encodeTxn(request, layout, revisions), deadlineMs);
       result = decodeTxn(answer, request, revisions);

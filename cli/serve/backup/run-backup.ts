@@ -4,11 +4,11 @@ import { readBackupFile, writeBackupFile } from '../../../apiserver/backup/backu
 import { BackupError, type BackupFile, type BackupHeader } from '../../../apiserver/backup/backup-format.ts';
 import { ForeignSeals, ForeignSealsError } from '../../../apiserver/backup/foreign-seals.ts';
 import { StoreError } from '../../../apiserver/store/store.ts';
+import { machineProcesses } from '../../../nodelet/drivers/qemu/machine-processes.ts';
 import { systemClock } from '../../../resources/ambient/system-clock.ts';
 import { systemIds } from '../../../resources/ambient/system-ids.ts';
 import { Failure } from '../../failure.ts';
 import { type Io, printLine } from '../../io.ts';
-import { hostProcesses } from '../drivers.ts';
 import { type OpenSource, openSource } from './backup-source.ts';
 import { draftWriter } from './draft-writer.ts';
 import { explainFailure } from './explain-failure.ts';
@@ -123,7 +123,7 @@ export function checkSeals(path: string, seals: ForeignSeals, files: readonly Ba
 }
 
 async function write(io: Io, source: OpenSource, files: readonly BackupFile[], path: string, force: boolean) {
-  const writer = await draftWriter(hostProcesses(systemClock), process.pid);
+  const writer = await draftWriter(machineProcesses(systemClock), process.pid);
   for (let attempt = 1; ; attempt++) {
     try {
       using progress = new Progress(io);

@@ -76,9 +76,9 @@ async function readAs<T extends TSchema>(schema: T, path: string): Promise<Stati
     const value: unknown = JSON.parse(await readFile(path, 'utf8'));
     return Check(schema, value) ? value : undefined;
   } catch (error) {
-    const expected =
-      error instanceof SyntaxError || (error instanceof Error && 'code' in error && error.code === 'ENOENT');
-    if (expected) return undefined;
+    // Not a folder: what a file manager left among them.
+    const absent = error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR');
+    if (absent || error instanceof SyntaxError) return undefined;
     throw error;
   }
 }

@@ -22,6 +22,7 @@ import { orAborted } from '../or-aborted.ts';
 import { Semaphore } from '../semaphore.ts';
 import { guestArgv } from './argv.ts';
 import { takeCare } from './caretaker.ts';
+import { clearFolders } from './clear-folders.ts';
 import { readConsole } from './console-log.ts';
 import { guestFiles, type SocketRoot } from './guest-files.ts';
 import { NEVER_STARTED, readRecord, readState, writeRecord } from './guest-record.ts';
@@ -194,6 +195,17 @@ export class QemuDriver implements Driver {
     using _ = await this.#folders.acquire(signal);
     await guest.delete();
     this.#guests.delete(id);
+  }
+
+  async clear(signal: AbortSignal): Promise<number> {
+    await this.#scan(signal);
+    using _ = await this.#folders.acquire(signal);
+    // What runs in a folder that is about to go would never be found by it again.
+    await this.#strays.scan((id) => this.#guests.has(id), 'now');
+    const guests = this.#guests.size + this.#strays.list().length;
+    if (guests > 0) throw new DriverError('Failed', `there are ${guests} guests on this host`);
+    this.#strangers.clear();
+    return await clearFolders(join(this.#options.root, 'guests'), this.#options.sockets, signal);
   }
 
   async exec(id: string, request: ExecRequest, signal: AbortSignal): Promise<GuestProcess> {

@@ -36,11 +36,11 @@ export class StrayGuests {
     return [...this.#strays.values()].map((stray) => stray.guest);
   }
 
-  /** Forgets those that ended or are `known` again, and once a minute looks for others. */
-  async scan(known: (id: string) => boolean): Promise<void> {
+  /** Forgets those that ended or are `known` again, and looks for others: once a minute, or `now`. */
+  async scan(known: (id: string) => boolean, when: 'in turn' | 'now' = 'in turn'): Promise<void> {
     const { clock, log, processes } = this.#host;
     for (const [id, stray] of this.#strays) if (known(id) || !(await this.#isThere(stray))) this.#forget(id);
-    if (clock.monotonic() - this.#soughtAt < SEEK_MS) return;
+    if (when === 'in turn' && clock.monotonic() - this.#soughtAt < SEEK_MS) return;
     this.#soughtAt = clock.monotonic();
     for (const stray of await straysBelow(this.#dir, processes)) {
       const { id, label } = stray.guest;

@@ -168,6 +168,15 @@ export class SimDriver implements Driver {
     return this.#operate('Remove', this.#labelOf(id), signal, () => this.#vanish(id));
   }
 
+  async clear(signal: AbortSignal): Promise<number> {
+    await this.#meet('Remove', undefined, signal);
+    const left = this.#host.guests.size;
+    if (left > 0) throw new DriverError('Failed', `there are ${left} guests on this host`);
+    // All there ever was of a simulated guest is its entry in the file.
+    await this.#host.settled();
+    return 0;
+  }
+
   async exec(id: string, request: ExecRequest, signal: AbortSignal): Promise<GuestProcess> {
     await this.#meet('Exec', this.#labelOf(id), signal);
     const guest = this.#on(id);

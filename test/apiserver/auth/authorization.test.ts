@@ -61,6 +61,7 @@ describe('the authorization table', () => {
       'enroller',
       'apiserver',
       'serviceaccount',
+      'owner',
       'controllers',
       'authenticated',
     ]);

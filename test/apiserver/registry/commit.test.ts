@@ -126,7 +126,12 @@ describe('companions', () => {
     const made = await lastBatch(store);
     assert.deepEqual(
       made.events.map(({ key, type }) => `${type} ${key}`),
-      ['put objects/coppice.dev/tenants/red', 'put objects/core/namespaces/red', 'put fence/tenant/red'],
+      [
+        'put objects/coppice.dev/tenants/red',
+        'put objects/core/namespaces/red',
+        'put fence/tenant/red',
+        'put fence/standing/red',
+      ],
     );
     const namespace = await get(test, `${NAMESPACES}/red`);
     assert.equal(namespace.body.metadata?.resourceVersion, String(made.revision));

@@ -172,6 +172,16 @@ describe('watch', () => {
       assert.deepEqual(told(await watch.take(1)), ['ADDED a'], 'nothing moved, nothing was told');
     });
 
+    it('come to who goes on from an earlier revision, though nothing moves any more', async () => {
+      const from = server.revision;
+      await server.ok('POST', '/api/v1/namespaces', { metadata: { name: 'x' } });
+      await using watch = await open(`&resourceVersion=${from}&allowWatchBookmarks=true`);
+      await clock.advance(1_000);
+      const [bookmark] = await watch.take(1);
+      assert.equal(bookmark?.type, 'BOOKMARK');
+      assert.equal(bookmark?.object.metadata?.resourceVersion, String(server.revision));
+    });
+
     it('come only to those who asked', async () => {
       await using watch = await open(`&resourceVersion=${server.revision}`);
       await server.ok('POST', '/api/v1/namespaces', { metadata: { name: 'x' } });

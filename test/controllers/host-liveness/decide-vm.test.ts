@@ -30,6 +30,13 @@ const bound = aVM({
     ],
   },
 });
+const lost: VM = {
+  ...bound,
+  status: {
+    phase: 'Failed',
+    conditions: [{ type: 'Ready', status: 'False', reason: 'HostLost', message: 'm', lastTransitionTime: EPOCH_START }],
+  },
+};
 const leaving: VM = { ...bound, metadata: { ...bound.metadata, deletionTimestamp: EPOCH_START } };
 
 /** One line of what is decided: the kind, the phase if it is set, and Ready. */
@@ -43,7 +50,7 @@ function told(decision: VMDecision): string {
 
 describe('what is told of a VM whose nodelet may not be heard', () => {
   const unheard = { ...aHost({ name: 'mac-4' }), status: {} };
-  const gone = 'host mac-4 was deleted and its guests given up; delete the VM, or start the nodelet of mac-4 again';
+  const gone = 'host mac-4 was forgotten, and its guests given up with it; delete the VM';
   const cases: readonly [string, VM, Host | undefined, CoordinationLease | undefined, string][] = [
     ['nothing while its host is heard', bound, judged('alive'), LEASE, 'nothing'],
     ['nothing while nobody can say yet', bound, judged('unsure'), LEASE, 'nothing'],
@@ -77,6 +84,14 @@ describe('what is told of a VM whose nodelet may not be heard', () => {
       LEASE,
       `tell-if-host-gone Failed False HostLost: ${gone}`,
     ],
+    [
+      'that it stays lost when a host of that name is there again',
+      lost,
+      judged('alive'),
+      LEASE,
+      `tell Failed False HostLost: ${gone}`,
+    ],
+    ['and when that one is silent', lost, judged('silent'), LEASE, `tell Failed False HostLost: ${gone}`],
     ['nothing of one that is let go with its Host', leaving, undefined, LEASE, 'nothing'],
   ];
   for (const [claim, vm, host, lease, expected] of cases) {

@@ -138,7 +138,7 @@ describe('the VMs of a host that is gone', () => {
       assert.deepEqual([error.code, error.details?.causes?.[0]?.reason], [403, 'HostInUse']);
       assert.match(
         error.message,
-        /2 VMs are bound to it \(red\/a, red\/b\); delete the VMs first, or stop .* \(HostLost\) then$/,
+        /2 VMs are bound to it \(red\/a, red\/b\); delete the VMs first, or give the host up, and them with it: coppice host forget mac-1 --force$/,
       );
       return true;
     });

@@ -10,6 +10,7 @@ import type { Tenant } from '../../../resources/kinds/tenant.ts';
 import type { VM } from '../../../resources/kinds/vm.ts';
 import { objectKey } from '../../../resources/meta/object.ts';
 import { parseBytes } from '../../../resources/meta/quantity.ts';
+import { aPolicy } from '../../harness/a-policy.ts';
 import { aHost, anImage, aTenant, aVM, DIGEST, EPOCH_START } from '../../harness/builders.ts';
 
 interface Setting {
@@ -49,7 +50,7 @@ const bound = (name: string, host: string, memory = '4Gi', namespace = 'red') =>
 
 const unresolved = ({ resolved: _, ...spec }: VM['spec']): VM => ({ ...aVM(), spec });
 const macOS: Partial<VM['spec']> = { resolved: { digest: DIGEST, guestOS: 'macos', vcpus: 2, memory: '4Gi' } };
-const LENIENT: Policy['spec'] = { requireLeaseForMacOS: false, exclusiveLeasedHosts: true };
+const LENIENT = aPolicy({ requireLeaseForMacOS: false }).spec;
 
 describe('where placement puts a VM', () => {
   const cases: readonly [string, VM, Setting, string][] = [

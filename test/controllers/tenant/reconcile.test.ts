@@ -42,11 +42,11 @@ describe('the tenant duty', () => {
     await fleet.addVM('b', { power: 'Stopped' });
     fleet.startControllers('tenant');
     await fleet.eventually('summed', () => tenant(fleet)?.status?.used !== undefined);
-    assert.deepEqual(tenant(fleet)?.status?.used, { vms: 2, vcpus: 2, memory: '4Gi' });
+    assert.deepEqual(tenant(fleet)?.status?.used, { vms: 2, vcpus: 2, memory: '4Gi', leasedHosts: 0 });
     assert.equal(ready(fleet)?.status, 'True');
     await fleet.addVM('c', { size: 'large' });
     await fleet.eventually('summed again', () => tenant(fleet)?.status?.used?.vms === 3);
-    assert.deepEqual(tenant(fleet)?.status?.used, { vms: 3, vcpus: 10, memory: '20Gi' });
+    assert.deepEqual(tenant(fleet)?.status?.used, { vms: 3, vcpus: 10, memory: '20Gi', leasedHosts: 0 });
   });
 
   it('restamps Ready when the spec changes though its verdict stays', async () => {
@@ -77,7 +77,7 @@ describe('the tenant duty', () => {
     await fleet.resource<Tenant>(Tenant).delete('red');
 
     await fleet.eventually('waits for the guest', () => ready(fleet)?.reason === 'Deleting');
-    assert.equal(ready(fleet)?.message, 'waits until the guests of 1 VMs are gone: a');
+    assert.equal(ready(fleet)?.message, 'waits until the guest of 1 VM is gone: a');
     await fleet.eventually('VM is being deleted', () => fleet.vm('a')?.metadata.deletionTimestamp !== undefined);
     assert.equal(fleet.all(WIDGET).length, 2);
 

@@ -178,6 +178,18 @@ export function driverContract(name: string, makeHost: () => Promise<DriverHost 
         await driver.remove(systemIds.uid(), signal);
       });
 
+      it('clears a host only when no guest is there any more, and leaves nothing', async () => {
+        const id = await started();
+        await assert.rejects(driver.clear(signal), /there are 1 guests/);
+        assert.equal((await seen(id)).power, 'Running');
+        await driver.remove(id, signal);
+        assert.equal(await driver.clear(signal), 0);
+        await driver[Symbol.asyncDispose]();
+        driver = await host.open();
+        assert.deepEqual(await driver.list(signal), []);
+        assert.equal((await seen(await started())).power, 'Running');
+      });
+
       it('does operations on one guest one after the other, in the order asked', async () => {
         const id = await made();
         const order: string[] = [];

@@ -47,6 +47,10 @@ class HeldDriver implements Driver {
   pause = (id: string, signal: AbortSignal) => this.#hold(`pause ${id}`, signal);
   resume = (id: string, signal: AbortSignal) => this.#hold(`resume ${id}`, signal);
   remove = (id: string, signal: AbortSignal) => this.#hold(`remove ${id}`, signal);
+  clear = async (signal: AbortSignal) => {
+    await this.#hold('clear', signal);
+    return 3;
+  };
   async capacity() {
     return { vcpus: 1, memoryBytes: 1, diskBytes: 1 };
   }

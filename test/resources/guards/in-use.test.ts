@@ -7,7 +7,7 @@ import { Host } from '../../../resources/kinds/host.ts';
 import { Image } from '../../../resources/kinds/image.ts';
 import { VM } from '../../../resources/kinds/vm.ts';
 import { objectKey } from '../../../resources/meta/object.ts';
-import { aHost, anImage, aTenant, aVM, EPOCH_START } from '../../harness/builders.ts';
+import { AS_OPERATOR, aHost, anImage, aTenant, aVM, EPOCH_START } from '../../harness/builders.ts';
 
 const NO_FENCE = { bump: [], compare: [] };
 
@@ -38,19 +38,32 @@ const GONE = { guest: { id: 'g', power: 'Gone', epoch: 1 } } as const;
 
 describe('a Host that is deleted', () => {
   const refused = (host: Host, ...vms: readonly VM[]) =>
-    told(hostInUse.judge({ before: host, after: undefined }, aWorld(...vms)));
+    told(hostInUse.judge({ before: host, after: undefined }, aWorld(...vms), AS_OPERATOR));
 
   it('stays while it is Ready and VMs are bound to it, which are named', () => {
     assert.equal(
       refused(aHost(), bound('a')),
-      "HostInUse: 1 VM is bound to it (red/a); delete the VM first, or stop the host's nodelet and wait until the host is not Ready (about 40 s): its VMs are Failed (HostLost) then",
+      'HostInUse: 1 VM is bound to it (red/a); delete the VM first, or give the host up, and the VM with it: coppice host forget mac-1 --force',
     );
     assert.equal(
       refused(aHost(), ...['d', 'c', 'b', 'a'].map((name) => bound(name))),
-      "HostInUse: 4 VMs are bound to it (red/a, red/b, red/c, …); delete the VMs first, or stop the host's nodelet and wait until the host is not Ready (about 40 s): its VMs are Failed (HostLost) then",
+      'HostInUse: 4 VMs are bound to it (red/a, red/b, red/c, …); delete the VMs first, or give the host up, and them with it: coppice host forget mac-1 --force',
     );
     assert.match(refused(aHost(), deleted(bound('a'))) ?? '', /^HostInUse/);
     assert.match(refused(aHost(), bound('a', GONE)) ?? '', /^HostInUse/);
+  });
+
+  it('stays while it is Ready and leased', () => {
+    assert.equal(
+      refused(aHost({ lessee: 'red' })),
+      'HostInUse: it is leased to red (lease l); end the lease first, or give the host up: coppice host forget mac-1 --force',
+    );
+    assert.equal(refused(aHost({ lessee: 'red', ready: false })), undefined);
+  });
+
+  it('may go though it is heard when it is to be forgotten', () => {
+    const host = aHost({ lessee: 'red' });
+    assert.equal(refused({ ...host, spec: { ...host.spec, forget: true } }, bound('a')), undefined);
   });
 
   it('may go when it is not Ready: so a dead host is given up', () => {
@@ -66,10 +79,10 @@ describe('a Host that is deleted', () => {
   it('is judged when the deletion begins, not again when a finalizer is taken off, nor for any other write', () => {
     const world = aWorld(bound('a'));
     const host = aHost();
-    assert.match(told(hostInUse.judge({ before: host, after: deleted(host) }, world)) ?? '', /^HostInUse/);
-    assert.equal(hostInUse.judge({ before: deleted(host), after: undefined }, world), undefined);
-    assert.equal(hostInUse.judge({ before: host, after: aHost({ cordoned: true }) }, world), undefined);
-    assert.equal(hostInUse.judge({ before: undefined, after: host }, world), undefined);
+    assert.match(told(hostInUse.judge({ before: host, after: deleted(host) }, world, AS_OPERATOR)) ?? '', /^HostInUse/);
+    assert.equal(hostInUse.judge({ before: deleted(host), after: undefined }, world, AS_OPERATOR), undefined);
+    assert.equal(hostInUse.judge({ before: host, after: aHost({ cordoned: true }) }, world, AS_OPERATOR), undefined);
+    assert.equal(hostInUse.judge({ before: undefined, after: host }, world, AS_OPERATOR), undefined);
   });
 
   it('holds off bindings to it meanwhile', () => {
@@ -83,7 +96,7 @@ describe('a Host that is deleted', () => {
 
 describe('an Image that is deleted', () => {
   const refused = (image: Image, ...vms: readonly VM[]) =>
-    told(imageInUse.judge({ before: image, after: undefined }, aWorld(...vms)));
+    told(imageInUse.judge({ before: image, after: undefined }, aWorld(...vms), AS_OPERATOR));
 
   it('stays while admitted VMs use it, of which three are named', () => {
     assert.equal(refused(anImage(), aVM({ name: 'a' })), 'ImageInUse: 1 VM is made from it (red/a); delete it first');
@@ -107,9 +120,9 @@ describe('an Image that is deleted', () => {
     const tenant = aTenant('red');
     world.set(TENANTS, 'red', tenant, 1);
     const change = { before: anImage(), after: undefined };
-    assert.match(told(imageInUse.judge(change, world)) ?? '', /^ImageInUse/);
+    assert.match(told(imageInUse.judge(change, world, AS_OPERATOR)) ?? '', /^ImageInUse/);
     world.set(TENANTS, 'red', deleted(tenant), 2);
-    assert.equal(imageInUse.judge(change, world), undefined);
+    assert.equal(imageInUse.judge(change, world, AS_OPERATOR), undefined);
   });
 
   it('and the admission of a VM from it hold each other off', () => {

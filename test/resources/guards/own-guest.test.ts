@@ -4,14 +4,14 @@ import { VMS } from '../../../resources/guards/refs.ts';
 import { World } from '../../../resources/guards/world.ts';
 import type { VM } from '../../../resources/kinds/vm.ts';
 import { objectKey } from '../../../resources/meta/object.ts';
-import { aVM } from '../../harness/builders.ts';
+import { AS_OPERATOR, aVM } from '../../harness/builders.ts';
 
 const first = aVM({ name: 'first', spec: { guestID: 'guest-1' } });
 
 function refusal(after: VM, before?: VM) {
   const world = new World();
   world.set(VMS, objectKey(first.metadata), first, 1);
-  return ownGuest.judge({ before, after }, world);
+  return ownGuest.judge({ before, after }, world, AS_OPERATOR);
 }
 
 describe('the guest of a VM', () => {

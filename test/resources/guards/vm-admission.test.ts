@@ -4,7 +4,7 @@ import { admitTenant, TENANT_FINALIZER } from '../../../resources/guards/tenant-
 import { admitVM, GUEST_FINALIZER, knownSize } from '../../../resources/guards/vm-admission.ts';
 import { World } from '../../../resources/guards/world.ts';
 import type { VM } from '../../../resources/kinds/vm.ts';
-import { anImage, aTenant, aVM, EPOCH_START } from '../../harness/builders.ts';
+import { AS_OPERATOR, anImage, aTenant, aVM, EPOCH_START } from '../../harness/builders.ts';
 
 function aWorld(): World {
   const world = new World();
@@ -22,13 +22,13 @@ function wishing(size: unknown): VM {
 
 describe('a VM is admitted', () => {
   it('with what its size comes to', () => {
-    const { spec } = admitVM(wishing({ vcpus: 3, memory: '1Gi' }), undefined, { world: aWorld(), nowMs: 0 });
+    const { spec } = admitVM(wishing({ vcpus: 3, memory: '1Gi' }), undefined, { world: aWorld(), ...AS_OPERATOR });
     assert.deepEqual(spec.resolved, { digest: 'sha256:aa', guestOS: 'linux', vcpus: 3, memory: '1Gi' });
   });
 });
 
 describe('what stands for a guest or a tenant', () => {
-  const context = { world: aWorld(), nowMs: 0 };
+  const context = { world: aWorld(), ...AS_OPERATOR };
   const withFinalizers = (finalizers: string[], deletionTimestamp?: string): VM => {
     const vm = aVM();
     const deletion = deletionTimestamp === undefined ? {} : { deletionTimestamp };
@@ -65,9 +65,9 @@ describe('a size that is none', () => {
   for (const [size, field, shown] of cases) {
     it(`is refused by its own name, and nothing is made of it: ${field} ${shown}`, () => {
       const world = aWorld();
-      const admitted = admitVM(wishing(size), undefined, { world, nowMs: 0 });
+      const admitted = admitVM(wishing(size), undefined, { world, ...AS_OPERATOR });
       assert.equal(admitted.spec.resolved, undefined);
-      const refusal = knownSize.judge({ before: undefined, after: admitted }, world);
+      const refusal = knownSize.judge({ before: undefined, after: admitted }, world, AS_OPERATOR);
       assert.ok(refusal?.answer === 'Invalid');
       assert.equal(refusal.field, field);
       assert.ok(refusal.message.startsWith(`Invalid value: ${shown}: `), refusal.message);

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { HOSTS, POLICIES, VMS } from '../../../resources/guards/refs.ts';
+import { HOSTS, LEASES, POLICIES, VMS } from '../../../resources/guards/refs.ts';
 import { World } from '../../../resources/guards/world.ts';
-import type { Policy } from '../../../resources/kinds/policy.ts';
+import type { Host } from '../../../resources/kinds/host.ts';
+import type { Lease } from '../../../resources/kinds/lease.ts';
 import { type KubeObject, objectKey } from '../../../resources/meta/object.ts';
+import { aPolicy } from '../../harness/a-policy.ts';
 import { aHost, aVM } from '../../harness/builders.ts';
 
 const SPACES = ['red', 'blue', 'red-2'];
@@ -27,18 +29,32 @@ const vm = fc
       spec: admitted && resolved !== undefined ? { ...spec, resolved: { ...resolved, vcpus, guestOS } } : spec,
     };
   });
-const host = fc.record({ name: fc.constantFrom(...MACS), group: fc.constantFrom('default', 'local') }).map(aHost);
-const policy = fc.constantFrom('1/2', '1/32').map(
-  (flexShare): Policy => ({
+const host = fc
+  .record(
+    { name: fc.constantFrom(...MACS), group: fc.constantFrom('default', 'local'), lessee: fc.constantFrom(...SPACES) },
+    { requiredKeys: ['name', 'group'] },
+  )
+  .map(aHost);
+const lease = fc
+  .record({
+    namespace: fc.constantFrom(...SPACES),
+    name: fc.constantFrom('a', 'b'),
+    phase: fc.constantFrom(undefined, 'Pending', 'Active', 'Ending', 'Ended'),
+  })
+  .map(({ namespace, name, phase }) => ({
     apiVersion: 'coppice.dev/v1',
-    kind: 'Policy',
-    metadata: { name: 'default', uid: 'p', resourceVersion: '1', creationTimestamp: '2026-01-01T00:00:00Z' },
-    spec: { requireLeaseForMacOS: true, exclusiveLeasedHosts: true, hostGroups: [{ name: 'local', flexShare }] },
-  }),
-);
+    kind: 'Lease',
+    metadata: { name, namespace, uid: name, resourceVersion: '1', creationTimestamp: '2026-01-01T00:00:00Z' },
+    spec: {},
+    ...(phase === undefined ? {} : { status: { phase } }),
+  }));
+const policy = fc
+  .constantFrom('1/2', '1/32')
+  .map((flexShare) => aPolicy({ hostGroups: [{ name: 'local', flexShare }] }));
 const object = fc.oneof(
   { weight: 6, arbitrary: vm.map((of) => ({ ref: VMS, of: of as KubeObject })) },
-  { weight: 1, arbitrary: host.map((of) => ({ ref: HOSTS, of: of as KubeObject })) },
+  { weight: 2, arbitrary: lease.map((of) => ({ ref: LEASES, of: of as KubeObject })) },
+  { weight: 2, arbitrary: host.map((of) => ({ ref: HOSTS, of: of as KubeObject })) },
   { weight: 1, arbitrary: policy.map((of) => ({ ref: POLICIES, of: of as KubeObject })) },
 );
 const step = fc.record({
@@ -46,6 +62,15 @@ const step = fc.record({
   act: fc.constantFrom('set', 'remove', 'assume', 'assume-removal', 'catch-up', 'drop'),
   back: fc.nat({ max: 3 }),
 });
+
+const hostsAndLeases = ({ leasedHosts, openLeases }: ReturnType<World['tenantUse']>) => [leasedHosts, openLeases];
+
+/** The same by looking at each object. */
+function countedOf(objects: readonly KubeObject[], space: string): readonly number[] {
+  const leased = objects.filter((of) => of.kind === 'Host' && (of as Host).status?.lease?.namespace === space);
+  const open = objects.filter((of) => of.kind === 'Lease' && (of as Lease).status?.phase !== 'Ended');
+  return [leased.length, open.filter(({ metadata }) => metadata.namespace === space).length];
+}
 
 describe('the world of the guards', () => {
   it('keeps sums and namespaces that are those of its objects, whatever was written, assumed and dropped', () => {
@@ -93,6 +118,7 @@ describe('the world of the guards', () => {
             names(vms.filter(({ metadata }) => metadata.namespace === space)),
           );
           assert.deepEqual(world.tenantUse(space), recount.tenantUse(space));
+          assert.deepEqual(hostsAndLeases(world.tenantUse(space)), countedOf([...current.values()], space));
         }
         for (const mac of MACS) assert.deepEqual(world.hostUse(mac), recount.hostUse(mac));
       }),

@@ -12,8 +12,8 @@ import { Sealer } from '../../../../apiserver/sealing/sealer.ts';
 import { sealingKeyId } from '../../../../apiserver/sealing/sealing-key-id.ts';
 
 import { draftWriter } from '../../../../cli/serve/backup/draft-writer.ts';
-import { hostProcesses } from '../../../../cli/serve/drivers.ts';
 import { refuseMarked } from '../../../../cli/serve/store-marks.ts';
+import { machineProcesses } from '../../../../nodelet/drivers/qemu/machine-processes.ts';
 import { systemClock } from '../../../../resources/ambient/system-clock.ts';
 import { systemIds } from '../../../../resources/ambient/system-ids.ts';
 import { write } from '../../../apiserver/store/store-maker.ts';
@@ -122,7 +122,7 @@ describe('coppice backup and restore', function () {
   });
 
   it('remove what a backup of the same file left that was killed, and nothing that is being written', async () => {
-    const processes = hostProcesses(systemClock);
+    const processes = machineProcesses(systemClock);
     const child = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)']);
     const ended = once(child, 'exit');
     const of = async (pid: number) => (await draftWriter(processes, pid)).tag;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { appendFile, mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { appendFile, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -291,6 +291,50 @@ describe('guests in QEMU', function () {
     assert.equal(said.filter((line) => line.includes('guests/stranger')).length, 1);
     assert.ok((await stat(join(host.root, 'guests/stranger'))).isDirectory());
     await assert.rejects(stat(join(host.root, 'guests/half.creating')), { code: 'ENOENT' });
+  });
+
+  it('cleared, has no workspace of any guest left: disks, sockets and rubbish are gone', async () => {
+    await driver[Symbol.asyncDispose]();
+    const root = join(host.root, 'x'.repeat(90));
+    const sockets = { root: tmpdir(), userId: process.getuid?.() ?? 0 };
+    const guests = join(root, 'guests');
+    driver = await host.open({ accelerator: 'tcg', root });
+    await create({ diskBytes: MIB });
+    await driver.start('g1', signal);
+    await assert.rejects(driver.clear(signal), /there are 1 guests/);
+    await driver.remove('g1', signal);
+    const lost = guestFiles(join(guests, 'lost'), sockets);
+    await mkdir(lost.dir);
+    await writeFile(lost.disk, 'the secrets of a tenant');
+    await mkdir(lost.socketDir);
+    await mkdir(join(guests, 'half.creating'));
+    await writeFile(join(guests, 'efi.fd'), '');
+    assert.equal(await driver.clear(signal), 3);
+    assert.deepEqual(await readdir(guests), []);
+    await assert.rejects(stat(lost.socketDir), { code: 'ENOENT' });
+    await create();
+    await driver.start('g1', signal);
+    assert.equal((await seen()).power, 'Running');
+  });
+
+  it('is not cleared while something runs of a guest whose folder is gone', async () => {
+    await create();
+    await driver.start('g1', signal);
+    await driver[Symbol.asyncDispose]();
+    const pid = await host.pid('g1');
+    await rm(folder(), { recursive: true });
+    driver = await host.open({ accelerator: 'tcg' });
+    try {
+      await assert.rejects(driver.clear(signal), /there are 1 guests/);
+      assert.deepEqual(
+        (await driver.list(signal)).map(({ id }) => id),
+        ['g1'],
+      );
+      await driver.remove('g1', signal);
+      assert.equal(await driver.clear(signal), 0);
+    } finally {
+      if (pid !== undefined && (await procProcesses('/proc').find(pid))?.argv.includes(host.root)) process.kill(pid);
+    }
   });
 
   it('refuses ids and image paths that lead elsewhere', async () => {

@@ -1,0 +1,148 @@
+import { rfc3339 } from '../../resources/ambient/clock.ts';
+import { SCRUB_PENDING } from '../../resources/guards/host-scrub.ts';
+import { countOf, namesOf } from '../../resources/guards/vms-using.ts';
+import type { Host } from '../../resources/kinds/host.ts';
+import type { VM } from '../../resources/kinds/vm.ts';
+import { type Condition, findCondition, isTrue, setConditions } from '../../resources/meta/condition.ts';
+import type { StatusFields } from '../runtime/write.ts';
+import { openRequest, type ScrubReport, type ScrubRequest } from './request.ts';
+
+/** What the policy says of scrubs. */
+export interface ScrubRules {
+  readonly automatic: boolean;
+  readonly hookTimeout: string;
+}
+
+interface Decision {
+  readonly status: StatusFields<Host>;
+  /** VMs to delete once the status is written: from then on no other comes to the host. */
+  readonly remove: readonly VM[];
+}
+
+type Pending = Omit<Condition, 'type' | 'lastTransitionTime' | 'observedGeneration'>;
+
+interface Step {
+  /** Undefined: there is none, or no more. */
+  readonly scrub: ScrubReport | undefined;
+  /** Undefined: as it was said before. */
+  readonly pending?: Pending;
+  readonly remove?: readonly VM[];
+}
+
+/**
+ * One step of a host's scrub, from what is so. `bound`: the VMs on the host whose guests are not gone. The nodelet is told to begin only when nothing is in the way,
+ * and the host waits for the scrub from then until one succeeds: both in one write, so success stands for exactly what was cleared.
+ */
+export function decide(host: Host, bound: readonly VM[], rules: ScrubRules, nowMs: number): Decision {
+  const step = nextStep(host, bound, rules, nowMs);
+  const said = findCondition(host, SCRUB_PENDING);
+  const pending = step.pending ?? said;
+  const conditions =
+    pending === undefined
+      ? host.status?.conditions
+      : setConditions(host, nowMs, [
+          { type: SCRUB_PENDING, status: pending.status, reason: pending.reason, message: pending.message },
+        ]);
+  return { status: { scrub: step.scrub, conditions }, remove: step.remove ?? [] };
+}
+
+function nextStep(host: Host, bound: readonly VM[], rules: ScrubRules, nowMs: number): Step {
+  const last = host.status?.scrub;
+  if (last?.outcome === 'Running') return last.clearing === undefined ? running(host, last) : ended(last, rules, nowMs);
+  const request = openRequest(host, rules.automatic);
+  if (request === undefined) return { scrub: last?.outcome === 'Waiting' ? undefined : last };
+  const refusal = refusalOf(host, bound, request);
+  if (refusal !== undefined) {
+    // Where it comes by itself anyway, asking is not wrong, only early.
+    if (rules.automatic && isTrue(host, SCRUB_PENDING)) return { scrub: waiting(request, refusal) };
+    const finishedAt = rfc3339(nowMs);
+    return { scrub: { ...reportOf(request), outcome: 'Refused', finishedAt, message: refusal } };
+  }
+  const absence = absenceOf(host);
+  if (absence !== undefined) return { scrub: waiting(request, absence) };
+  const pending: Pending = { status: 'True', reason: 'Scrubbing', message: 'it is being scrubbed' };
+  if (bound.length > 0) {
+    const doomed = `waits until its VMs are gone: ${countOf(bound)} bound to it (${namesOf(bound)})`;
+    const remove = bound.filter((vm) => vm.metadata.deletionTimestamp === undefined);
+    return { scrub: waiting(request, doomed), pending, remove };
+  }
+  const startedAt = rfc3339(nowMs);
+  const { hookTimeout } = rules;
+  return { scrub: { ...reportOf(request), outcome: 'Running', startedAt, hookTimeout }, pending };
+}
+
+function reportOf({ requestedAt, force, automatic }: ScrubRequest) {
+  return { requestedAt, ...(force ? { forced: true } : {}), ...(automatic ? { automatic } : {}) };
+}
+
+function waiting(request: ScrubRequest, message: string): ScrubReport {
+  return { ...reportOf(request), outcome: 'Waiting', message };
+}
+
+/** Why a scrub must not be, in a sentence. */
+function refusalOf(host: Host, bound: readonly VM[], { force }: ScrubRequest): string | undefined {
+  const lease = host.status?.lease;
+  if (lease !== undefined) {
+    const { namespace, name, released } = lease;
+    const until = lease.earliestEnd === undefined ? '' : ` until ${lease.earliestEnd}`;
+    return released === true
+      ? `the host is held for ${namespace}${until} by lease ${name}, which was deleted before its minimum`
+      : `the host is leased to ${namespace}; end the lease first: coppice lease release ${name} -n ${namespace} --force`;
+  }
+  if (force) return undefined;
+  const orphans = host.status?.orphans ?? [];
+  const said = [
+    ...(bound.length === 0 ? [] : [`${countOf(bound)} bound to it (${namesOf(bound)})`]),
+    ...(orphans.length === 0 ? [] : [orphansText(orphans)]),
+  ];
+  return said.length === 0 ? undefined : `${said.join(', ')}; --force removes what remains`;
+}
+
+const ORPHANS_SHOWN = 3;
+
+function orphansText(orphans: readonly { readonly label: string }[]): string {
+  const labels = orphans.slice(0, ORPHANS_SHOWN).map(({ label }) => label);
+  const shown = [...labels, ...(orphans.length > ORPHANS_SHOWN ? ['…'] : [])].join(', ');
+  return orphans.length === 1 ? `1 guest has no VM (${shown})` : `${orphans.length} guests have no VM (${shown})`;
+}
+
+/** Why nobody could do it now. */
+function absenceOf(host: Host): string | undefined {
+  const distrust = findCondition(host, 'StoreRolledBack');
+  if (distrust?.status === 'True') return `waits until the host trusts its store: ${distrust.message}`;
+  const ready = findCondition(host, 'Ready');
+  if (ready?.status === 'True') return undefined;
+  return `waits for its nodelet: ${ready?.message ?? 'it has not been heard yet'}`;
+}
+
+function running(host: Host, last: ScrubReport): Step {
+  const { message: _, ...scrub } = last;
+  const absence = absenceOf(host);
+  return { scrub: absence === undefined ? scrub : { ...scrub, message: absence } };
+}
+
+/** The nodelet has answered. */
+function ended(last: ScrubReport, rules: ScrubRules, nowMs: number): Step {
+  const { message: _, ...scrub } = last;
+  const finishedAt = rfc3339(nowMs);
+  const { result, message = 'its nodelet did not say why' } = last.clearing ?? { result: 'Failed' as const };
+  switch (result) {
+    case 'Cleared':
+      return {
+        scrub: { ...scrub, outcome: 'Succeeded', finishedAt },
+        pending: { status: 'False', reason: 'Scrubbed', message: `scrubbed at ${finishedAt}` },
+      };
+    case 'Refused': {
+      if (rules.automatic && last.automatic === true)
+        return { scrub: waiting({ requestedAt: last.requestedAt, force: false, automatic: true }, message) };
+      const pending = { status: 'True', reason: 'ScrubRefused', message } as const;
+      return { scrub: { ...scrub, outcome: 'Refused', finishedAt, message }, pending };
+    }
+    case 'Failed': {
+      const pending = { status: 'True', reason: 'ScrubFailed', message: `${message}; ask for another scrub` } as const;
+      return { scrub: { ...scrub, outcome: 'Failed', finishedAt, message }, pending };
+    }
+    default:
+      throw new Error(`unhandled result ${result satisfies never}`);
+  }
+}

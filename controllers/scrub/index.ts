@@ -1,0 +1,29 @@
+import { Host } from '../../resources/kinds/host.ts';
+import { Policy } from '../../resources/kinds/policy.ts';
+import { VM } from '../../resources/kinds/vm.ts';
+import { type Duty, type DutyParts, watchCache } from '../runtime/duty.ts';
+import { reconcile, type ScrubDeps } from './reconcile.ts';
+
+/** Has hosts cleared of everything of their last lessee, when an operator or the policy asks: owns ScrubPending once it is there, and the report. Keys are hosts. */
+export function scrubDuty({ client, informers, events, clock, log }: DutyParts): Duty {
+  const hosts = informers.of(Host);
+  const vms = informers.of(VM);
+  const policies = informers.of(Policy);
+  const vmsByHost = vms.index((vm) => (vm.spec.hostName === undefined ? [] : [vm.spec.hostName]));
+  const deps: ScrubDeps = { client, hosts, vmsByHost, policies, events, clock, log };
+  /** The host of a VM, if its scrub waits. */
+  const waitingHost = (vm: VM | undefined) => {
+    const name = vm?.spec.hostName ?? '';
+    return hosts.get(name)?.status?.scrub?.outcome === 'Waiting' ? [name] : [];
+  };
+  return {
+    name: 'scrub',
+    watches: [
+      watchCache(hosts, ({ key }) => [key]),
+      watchCache(vms, ({ before, after }) => [...waitingHost(before), ...waitingHost(after)]),
+      watchCache(policies, () => [...hosts.list()].map(({ metadata }) => metadata.name)),
+    ],
+    workers: 4,
+    reconcile: (key, signal) => reconcile(key, deps, signal),
+  };
+}

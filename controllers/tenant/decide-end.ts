@@ -1,0 +1,95 @@
+import { rfc3339 } from '../../resources/ambient/clock.ts';
+import { TENANT_FINALIZER } from '../../resources/guards/tenant-namespace.ts';
+import { isOpen } from '../../resources/guards/world.ts';
+import type { Lease } from '../../resources/kinds/lease.ts';
+import type { Tenant } from '../../resources/kinds/tenant.ts';
+import type { VM } from '../../resources/kinds/vm.ts';
+import type { Holdings } from './decide.ts';
+
+const NAMES_SHOWN = 5;
+
+type Release = NonNullable<Lease['spec']['release']>;
+
+export type End =
+  | { readonly kind: 'live' | 'gone' }
+  /** These go, these end when it says, and the tenant waits for what it says. */
+  | {
+      readonly kind: 'wait';
+      readonly vms: readonly VM[];
+      readonly unwanted: readonly Lease[];
+      readonly releases: readonly { readonly lease: Lease; readonly release: Release }[];
+      readonly waitsFor: string;
+    }
+  /** Nothing of it holds a host any more: the rest goes, and then the tenant. */
+  | { readonly kind: 'remove-contents' };
+
+/**
+ * What is to be done about a tenant that is being deleted. Its VMs go; its leases end as soon as their minimum is over, and a lease that never had a host is
+ * dropped; a host that is held for it after its Lease was deleted is waited for. By force its leases end at once, and what is held stays held without it.
+ */
+export function decideEnd(tenant: Tenant, { vms, leases, hosts }: Holdings, nowMs: number): End {
+  if (tenant.metadata.deletionTimestamp === undefined) return { kind: 'live' };
+  if (tenant.metadata.finalizers?.includes(TENANT_FINALIZER) !== true) return { kind: 'gone' };
+  const forced = tenant.spec.forceDelete !== undefined;
+  const open = leases.filter(isOpen);
+  const held = forced ? [] : hosts.filter(({ status }) => status?.lease?.released === true);
+  const waits = [
+    ...told(
+      few(vms, 'the guest of 1 VM is gone', (n) => `the guests of ${n} VMs are gone`),
+      vms.map(({ metadata }) => metadata.name),
+    ),
+    ...told(
+      few(open, '1 lease is over', (n) => `${n} leases are over`),
+      open.map(leaseEnd),
+    ),
+    ...told(
+      few(
+        held,
+        '1 host is free that is held to the end of its minimum',
+        (n) => `${n} hosts are free that are held to the end of their minimum`,
+      ),
+      held.map(({ metadata, status }) => `${metadata.name} at ${status?.lease?.earliestEnd ?? status?.lease?.since}`),
+    ),
+  ];
+  if (waits.length === 0) return { kind: 'remove-contents' };
+  const releases = open.flatMap((lease) => {
+    const release = releaseOf(lease, forced, nowMs);
+    return release === undefined ? [] : [{ lease, release }];
+  });
+  const unwanted = open.filter((lease) => !hasHost(lease) && lease.metadata.deletionTimestamp === undefined);
+  return { kind: 'wait', vms, unwanted, releases, waitsFor: `waits until ${waits.join('; until ')}` };
+}
+
+const hasHost = ({ status }: Lease): boolean => status?.phase === 'Active' || status?.phase === 'Ending';
+
+/** The release that ends a lease in time; undefined where it ends so already. */
+function releaseOf(lease: Lease, forced: boolean, nowMs: number): Release | undefined {
+  if (lease.status?.phase !== 'Active') return undefined;
+  const { release } = lease.spec;
+  if (forced) return release?.force === true ? undefined : { force: true };
+  const earliest = lease.status.earliestEnd;
+  const inTime = (at: string) => earliest === undefined || Date.parse(at) <= Date.parse(earliest);
+  if (release !== undefined && (release.force === true || release.at === undefined || inTime(release.at)))
+    return undefined;
+  // One that asks for a time that is past asks for now.
+  return { at: earliest ?? rfc3339(nowMs) };
+}
+
+function leaseEnd(lease: Lease): string {
+  const { metadata, status, spec } = lease;
+  if (status?.phase === 'Ending') return `${metadata.name} (${status.host}, as soon as its guests are gone)`;
+  if (!hasHost(lease)) return metadata.name;
+  const at = spec.release?.force === true ? 'now' : `at ${status?.earliestEnd}`;
+  return `${metadata.name} (${status?.host}, ${at})`;
+}
+
+const few = (things: readonly unknown[], one: string, many: (count: number) => string): string =>
+  things.length === 1 ? one : many(things.length);
+
+/** One line for people: what is waited for, and the first names. */
+function told(what: string, names: readonly string[]): readonly string[] {
+  if (names.length === 0) return [];
+  const shown = [...names].sort().slice(0, NAMES_SHOWN).join(', ');
+  const more = names.length > NAMES_SHOWN ? ` and ${names.length - NAMES_SHOWN} more` : '';
+  return [`${what}: ${shown}${more}`];
+}

@@ -1,0 +1,107 @@
+import type { Host } from '../kinds/host.ts';
+import type { Lease } from '../kinds/lease.ts';
+import { isTrue } from '../meta/condition.ts';
+import type { AdmissionContext, CompanionWrite } from '../meta/define-kind.ts';
+import { type Change, fence, type Guard, NO_FENCES, type Refusal } from './guard.ts';
+import { LEASES } from './refs.ts';
+import { countOf, namesOf, vmsUsing } from './vms-using.ts';
+
+/** The condition of a host that takes no VM and no lease before it is cleared. */
+export const SCRUB_PENDING = 'ScrubPending';
+
+/** Whether a host takes no VM and no lease before it is cleared. */
+export function waitsForScrub(host: Host): boolean {
+  return isTrue(host, SCRUB_PENDING);
+}
+
+/**
+ * A nodelet is told to clear its host only while nobody leases it, nothing is bound to it and nothing can come to be: all of it judged at the moment of
+ * telling. And who waits for a scrub is leased to nobody before it.
+ */
+export const hostScrub: Guard<Host> = {
+  name: 'host-scrub',
+  fences: (change) =>
+    begins(change) || leases(change)
+      ? { bump: [fence.host(change.after?.metadata.name ?? '')], compare: [] }
+      : NO_FENCES,
+  judge(change, world) {
+    const { after } = change;
+    if (after === undefined) return undefined;
+    const late = lateRequest(change);
+    if (late !== undefined) return late;
+    const forbidden = (cause: string, message: string) => ({ answer: 'Forbidden', cause, message }) as const;
+    if (leases(change) && waitsForScrub(after))
+      return forbidden('ScrubPending', `host ${after.metadata.name} waits for a scrub; it is leased after that`);
+    if (!begins(change)) return undefined;
+    const lease = after.status?.lease;
+    if (lease !== undefined)
+      return forbidden(
+        'Leased',
+        `it is leased to ${lease.namespace} (lease ${lease.name}), whose VMs a scrub would end`,
+      );
+    if (!waitsForScrub(after)) return forbidden('NotPending', `condition ${SCRUB_PENDING} must be True with it`);
+    const bound = vmsUsing(world, (vm) => vm.spec.hostName === after.metadata.name);
+    return bound.length === 0 ? undefined : forbidden('VMsRemain', `${countOf(bound)} bound to it (${namesOf(bound)})`);
+  },
+};
+
+/** Requests are told apart by their instants, and each is answered once: one that is not later would never be. */
+function lateRequest({ before, after }: Change<Host>): Refusal | undefined {
+  const asked = after?.spec.scrub?.requestedAt;
+  const answered = before?.status?.scrub?.requestedAt;
+  if (asked === undefined || answered === undefined || asked === before?.spec.scrub?.requestedAt) return undefined;
+  if (Date.parse(asked) > Date.parse(answered)) return undefined;
+  const message = `Invalid value: "${asked}": must be later than that of the last scrub, ${answered}`;
+  return { answer: 'Invalid', field: 'spec.scrub.requestedAt', cause: 'FieldValueInvalid', message };
+}
+
+/** Whether the change tells the nodelet to begin. */
+function begins({ before, after }: Change<Host>): boolean {
+  const running = (host: Host | undefined) => host?.status?.scrub?.outcome === 'Running';
+  return running(after) && !running(before);
+}
+
+function leases({ before, after }: Change<Host>): boolean {
+  return after?.status?.lease !== undefined && before?.status?.lease === undefined;
+}
+
+const LEASE_REF = { group: 'coppice.dev', version: 'v1', plural: 'leases', kind: 'Lease', namespaced: true } as const;
+/** A host has one lease at a time; more without a record are left for the next scrub to note. */
+const RECORDS = 20;
+
+/** With the end of a scrub that succeeded, the leases that ended there since the last one say how the host was cleared after them: in one transaction. */
+export function scrubRecords(
+  after: Host | undefined,
+  before: Host | undefined,
+  { world }: AdmissionContext,
+): readonly CompanionWrite[] {
+  const scrub = after?.status?.scrub;
+  if (scrub?.outcome !== 'Succeeded' || before?.status?.scrub?.outcome !== 'Running') return [];
+  const record = recordOf(scrub);
+  const noted = (lease: Lease) =>
+    lease.status?.phase === 'Ended' && lease.status.scrub === undefined && lease.status.hostUID === after?.metadata.uid;
+  return [...world.list(LEASES)]
+    .filter(noted)
+    .slice(0, RECORDS)
+    .map((lease) => ({
+      resource: LEASE_REF,
+      namespace: lease.metadata.namespace ?? '',
+      name: lease.metadata.name,
+      object: { ...lease, status: { ...lease.status, scrub: record } },
+    }));
+}
+
+type Scrub = NonNullable<NonNullable<Host['status']>['scrub']>;
+
+function recordOf({ requestedAt, startedAt, finishedAt, forced, clearing }: Scrub) {
+  const exitCode = clearing?.hook?.exitCode;
+  return {
+    requestedAt,
+    startedAt: startedAt ?? requestedAt,
+    finishedAt: finishedAt ?? requestedAt,
+    ...(forced === undefined ? {} : { forced }),
+    guestsRemoved: clearing?.guestsRemoved ?? 0,
+    workspacesRemoved: clearing?.workspacesRemoved ?? 0,
+    ...(exitCode === undefined ? {} : { hookExitCode: exitCode }),
+  };
+}

@@ -1,0 +1,138 @@
+import { rfc3339 } from '../ambient/clock.ts';
+import type { Host } from '../kinds/host.ts';
+import type { Lease } from '../kinds/lease.ts';
+import type { AdmissionContext } from '../meta/define-kind.ts';
+import { holding } from './holding.ts';
+import { takesOver } from './lease-host.ts';
+import { leaseOverrides } from './lease-overrides.ts';
+import { priceOf } from './lease-price.ts';
+import { earliestEndMs, endMs, holdsHost, isPending, minimumMs, wholeSecond } from './lease-term.ts';
+import { HOSTS, POLICIES, PRICE_LISTS } from './refs.ts';
+
+/** Keeps a Lease that is deleted until its host is let go; removed by the lease duty. One that may be deleted earlier never has it. */
+export const LEASE_FINALIZER = 'coppice.dev/lease';
+
+type Status = NonNullable<Lease['status']>;
+
+/**
+ * Admission of a Lease: who asked for what and when, and the instants and the price, which the server fixes itself so that they are of one clock and of
+ * one moment with the grant. A duty only says which host, and which phase.
+ */
+export function admitLease(draft: Lease, previous: Lease | undefined, context: AdmissionContext): Lease {
+  const stamped = { ...draft, spec: stampedSpec(draft, previous, context) };
+  const overridden = leaseOverrides(stamped, previous, context);
+  const told = withEnd(granted(ended(overridden, previous, context), previous, context), previous, context);
+  return heldWhileItEnds(told, previous, context);
+}
+
+/** Who releases, and who accepts terms, stands beside it, whatever a client says. */
+function stampedSpec({ spec }: Lease, previous: Lease | undefined, { nowMs, asker }: AdmissionContext): Lease['spec'] {
+  const { release, acceptedTerms, ...rest } = spec;
+  const [released, accepted] = [previous?.spec.release, previous?.spec.acceptedTerms];
+  const sameRelease = released?.at === release?.at && released?.force === release?.force;
+  const sameTerms = accepted?.version === acceptedTerms?.version && accepted?.hash === acceptedTerms?.hash;
+  const now = rfc3339(nowMs);
+  return {
+    ...rest,
+    ...(acceptedTerms === undefined
+      ? {}
+      : {
+          acceptedTerms: {
+            ...acceptedTerms,
+            by: (sameTerms ? accepted?.by : undefined) ?? asker.user,
+            at: (sameTerms ? accepted?.at : undefined) ?? now,
+          },
+        }),
+    ...(release === undefined
+      ? {}
+      : {
+          release: {
+            ...release,
+            by: (sameRelease ? released?.by : undefined) ?? asker.user,
+            requestedAt: (sameRelease ? released?.requestedAt : undefined) ?? wholeSecond(nowMs),
+          },
+        }),
+  };
+}
+
+function granted(draft: Lease, previous: Lease | undefined, { world, nowMs }: AdmissionContext): Lease {
+  if (previous === undefined || !isPending(previous) || draft.status?.phase !== 'Active') return draft;
+  const host = world.get(HOSTS, undefined, draft.status.host ?? '');
+  // The guard of the grant says that it is not there.
+  if (host === undefined) return draft;
+  const { waiting: _, ...status } = draft.status;
+  return { ...draft, status: { ...status, ...grantOf(draft, host, { world, nowMs }) } };
+}
+
+function grantOf(
+  lease: Lease,
+  host: Host,
+  { world, nowMs }: Pick<AdmissionContext, 'world' | 'nowMs'>,
+): Partial<Status> {
+  const known = { hostUID: host.metadata.uid, hostInfo: hostInfoOf(host) };
+  const claim = takesOver(lease, host, world) ? host.status?.lease : undefined;
+  const price = priceOf(host, world.get(PRICE_LISTS, undefined, 'default'));
+  const grantedAt = claim?.since ?? wholeSecond(nowMs);
+  const minimum = minimumMs(world.get(POLICIES, undefined, 'default'));
+  return {
+    ...known,
+    grantedAt,
+    earliestEnd: claim?.earliestEnd ?? rfc3339(Date.parse(grantedAt) + minimum),
+    pricePerHour: claim?.pricePerHour ?? price.pricePerHour,
+    currency: claim?.currency ?? price.currency,
+  };
+}
+
+/** What the lessee may know of its host. What is free of it is not among that: it would move with every VM, and all VMs there are the lessee's own. */
+function hostInfoOf({ status = {} }: Host): NonNullable<Status['hostInfo']> {
+  const { os, arch, chip, nested, macosSlots } = status;
+  return {
+    vcpus: status.allocatable?.vcpus ?? 0,
+    memory: status.allocatable?.memory ?? '0',
+    ...(os === undefined ? {} : { os }),
+    ...(arch === undefined ? {} : { arch }),
+    ...(chip === undefined ? {} : { chip }),
+    ...(nested === undefined ? {} : { nested }),
+    ...(macosSlots === undefined ? {} : { macosSlots: macosSlots.total }),
+  };
+}
+
+/** When it ends is told with the wish for it, until the end has begun: from then on it stands. */
+function withEnd(draft: Lease, previous: Lease | undefined, { world }: AdmissionContext): Lease {
+  const begins = draft.status?.phase === 'Ending' && previous?.status?.phase === 'Active';
+  if (draft.status?.phase !== 'Active' && !begins) return draft;
+  return withEndsAt(draft, endMs(draft, world));
+}
+
+function withEndsAt(draft: Lease, atMs: number | undefined): Lease {
+  const { endsAt: _, ...status } = draft.status ?? {};
+  return { ...draft, status: atMs === undefined ? status : { ...status, endsAt: wholeSecond(atMs) } };
+}
+
+function ended(draft: Lease, previous: Lease | undefined, { nowMs }: AdmissionContext): Lease {
+  const { status } = draft;
+  if (previous === undefined || previous.status?.phase === 'Ended' || status?.phase !== 'Ended') return draft;
+  const { waiting: _, ...rest } = status;
+  const endedAt = wholeSecond(nowMs);
+  if (!holdsHost(previous)) return { ...draft, status: { ...rest, endedAt } };
+  const billedMs = Math.max(earliestEndMs(draft), Date.parse(status.endsAt ?? endedAt));
+  return { ...draft, status: { ...rest, endedAt, billedUntil: wholeSecond(billedMs) } };
+}
+
+/**
+ * A Lease that is deleted while it holds a host stays until the host is let go. Only one that may be deleted before its minimum is over goes at once, and
+ * leaves its claim to the host.
+ */
+function heldWhileItEnds(draft: Lease, previous: Lease | undefined, { nowMs }: AdmissionContext): Lease {
+  const begins = draft.metadata.deletionTimestamp !== undefined && previous?.metadata.deletionTimestamp === undefined;
+  if (!begins || previous === undefined || !holdsHost(previous) || leavesClaim(previous, nowMs)) return draft;
+  const { deletionTimestamp: _, ...metadata } = draft.metadata;
+  const { finalizers } = holding({ ...draft, metadata }, LEASE_FINALIZER).metadata;
+  return { ...draft, metadata: { ...draft.metadata, ...(finalizers === undefined ? {} : { finalizers }) } };
+}
+
+function leavesClaim(lease: Lease, nowMs: number): boolean {
+  const { releasePolicy, release } = lease.spec;
+  if (lease.status?.phase !== 'Active' || release?.force === true) return false;
+  return releasePolicy === 'WhenAllowed' && nowMs < earliestEndMs(lease);
+}

@@ -1,0 +1,120 @@
+import type { Lease } from '../kinds/lease.ts';
+import { jsonEqual, valueAt } from '../meta/object.ts';
+import { type Change, type Guard, NO_FENCES, type Refusal } from './guard.ts';
+import { immutable } from './immutable.ts';
+import { TENANT_DUTY } from './lease-overrides.ts';
+import { earliestEndMs, isPending } from './lease-term.ts';
+import { TENANTS } from './refs.ts';
+import type { WorldView } from './world.ts';
+
+function forbidden(cause: string, message: string): Refusal {
+  return { answer: 'Forbidden', cause, message };
+}
+
+const OPERATORS_ONLY = [
+  ['spec', 'allowBusy'],
+  ['spec', 'anyHost'],
+  ['spec', 'release', 'force'],
+] as const;
+
+/** What sets a rule aside is an operator's to ask. A tenant that an operator has deleted by force is taken apart the same way. */
+export const leaseRights: Guard<Lease> = {
+  name: 'lease-rights',
+  fences: () => NO_FENCES,
+  judge({ before, after }, world, { asker }) {
+    if (after === undefined || asker.operator) return undefined;
+    for (const path of OPERATORS_ONLY) {
+      if (valueAt(after, path) !== true || valueAt(before, path) === true) continue;
+      if (path[1] === 'release' && asker.user === TENANT_DUTY && forcedAway(after, world)) continue;
+      return forbidden('OperatorsOnly', `only operators set ${path.join('.')}`);
+    }
+    return undefined;
+  },
+};
+
+function forcedAway({ metadata }: Lease, world: WorldView): boolean {
+  return world.get(TENANTS, undefined, metadata.namespace ?? '')?.spec.forceDelete !== undefined;
+}
+
+const WISHES = immutable<Lease>(
+  'spec.hostName',
+  'spec.selector',
+  'spec.minVCPUs',
+  'spec.minMemory',
+  'spec.nested',
+  'spec.anyHost',
+  'spec.allowBusy',
+);
+const RELEASE = immutable<Lease>('spec.release');
+const FACTS = immutable<Lease>(
+  'status.host',
+  'status.hostUID',
+  'status.grantedAt',
+  'status.earliestEnd',
+  'status.pricePerHour',
+  'status.currency',
+);
+const RECORD = immutable<Lease>('status.phase', 'status.endsAt', 'status.endedAt', 'status.billedUntil');
+
+/** What a lease was given for, when and at what price stays so once it was granted; what is over stays as it was. */
+export const leaseRecord: Guard<Lease> = {
+  name: 'lease-record',
+  fences: () => NO_FENCES,
+  judge(change, world, context) {
+    const { before, after } = change;
+    if (before === undefined || after === undefined) return undefined;
+    const guards = [
+      ...(isPending(before) ? [] : [WISHES, FACTS]),
+      ...(before.status?.phase === 'Ending' || before.status?.phase === 'Ended' ? [RELEASE] : []),
+      ...(before.status?.phase === 'Ended' ? [RECORD] : []),
+    ];
+    for (const guard of guards) {
+      const refusal = guard.judge(change, world, context);
+      if (refusal !== undefined) return refusal;
+    }
+    return lostOverride(before, after);
+  },
+};
+
+function lostOverride(before: Lease, after: Lease): Refusal | undefined {
+  const kept = after.status?.overrides ?? [];
+  const lost = before.status?.overrides?.find((each) => !kept.some((other) => jsonEqual(each, other)));
+  return (
+    lost && forbidden('OverrideKept', `status.overrides keeps what it has: ${lost.what} by ${lost.by} at ${lost.at}`)
+  );
+}
+
+/** No lease ends before its minimum is over, by whatever way, unless an operator forces it. */
+export const leaseMinimum: Guard<Lease> = {
+  name: 'lease-minimum',
+  fences: () => NO_FENCES,
+  judge(change, _, context) {
+    const { before } = change;
+    if (before?.status?.phase !== 'Active' || before.spec.release?.force === true) return undefined;
+    if (context.nowMs >= earliestEndMs(before)) return undefined;
+    return deletedEarly(change, before) ?? releasedEarly(change, before);
+  },
+};
+
+function deletedEarly({ after }: Change<Lease>, before: Lease): Refusal | undefined {
+  const begins = after === undefined || after.metadata.deletionTimestamp !== undefined;
+  if (!begins || before.metadata.deletionTimestamp !== undefined) return undefined;
+  return before.spec.releasePolicy === 'WhenAllowed' ? undefined : tooEarly(before);
+}
+
+function releasedEarly({ after }: Change<Lease>, before: Lease): Refusal | undefined {
+  const release = after?.spec.release;
+  if (after === undefined || release === undefined || release.force === true) return undefined;
+  if (after.spec.releasePolicy === 'WhenAllowed' || jsonEqual(release, before.spec.release)) return undefined;
+  const later = release.at !== undefined && Date.parse(release.at) >= earliestEndMs(before);
+  return later ? undefined : tooEarly(before);
+}
+
+function tooEarly({ status }: Lease): Refusal {
+  const at = status?.earliestEnd;
+  const ways = `release it then (spec.release.at: ${at}), or set spec.releasePolicy to WhenAllowed and delete it: its host is held until then`;
+  return forbidden(
+    'MinimumTerm',
+    `its minimum term ends at ${at}; ${ways}. Only an operator can force it to end before`,
+  );
+}

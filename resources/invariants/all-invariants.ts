@@ -1,0 +1,23 @@
+import { everyGuestNamed } from './every-guest-named.ts';
+import type { Invariant } from './invariant.ts';
+import { leaseMinimum } from './lease-minimum.ts';
+import { lesseeAlone } from './lessee-alone.ts';
+import { oneLeasePerHost } from './one-lease-per-host.ts';
+import { runningHasGuest } from './running-has-guest.ts';
+import { scrubBeforeFree } from './scrub-before-free.ts';
+import { twoMacosGuests } from './two-macos-guests.ts';
+import { withinAllocatable } from './within-allocatable.ts';
+import { withinQuota } from './within-quota.ts';
+
+/** Every promise about the fleet that is watched. One more is one more line here. */
+export const INVARIANTS: readonly Invariant[] = [
+  oneLeasePerHost,
+  lesseeAlone,
+  twoMacosGuests,
+  withinAllocatable,
+  withinQuota,
+  leaseMinimum,
+  scrubBeforeFree,
+  everyGuestNamed,
+  runningHasGuest,
+];

@@ -1,0 +1,85 @@
+import { HOSTS, VMS } from '../guards/refs.ts';
+import type { Host } from '../kinds/host.ts';
+import type { VM } from '../kinds/vm.ts';
+import { findCondition, isTrue } from '../meta/condition.ts';
+import { mayHaveGuest, vmName } from './guest-facts.ts';
+import { type Change, changesOf, type Finding, type Invariant, type Step } from './invariant.ts';
+
+const PENDING = 'ScrubPending';
+
+/** A Host object that is made anew, as an operator does with a machine that was given up, begins anew. */
+export const scrubBeforeFree: Invariant = {
+  name: 'scrub-before-free',
+  sentence: 'A host whose lease ended takes no lease and no VM before a scrub has succeeded that began after it.',
+
+  *subjects(step) {
+    for (const { key } of changesOf(step, HOSTS)) yield key;
+    for (const { before, after } of changesOf(step, VMS)) {
+      const host = after?.spec.hostName;
+      if (host !== undefined && host !== before?.spec.hostName) yield host;
+    }
+  },
+
+  findings(name, step) {
+    const host = step.state.host(name);
+    if (host === undefined) return [];
+    const change = changesOf(step, HOSTS).find(({ key }) => key === name);
+    return [
+      ...leasedUnscrubbed(host),
+      ...boundUnscrubbed(host, step),
+      ...(change === undefined ? [] : passage(change, step)),
+    ];
+  },
+};
+
+function leasedUnscrubbed(host: Host): readonly Finding[] {
+  const claim = host.status?.lease;
+  if (claim === undefined || !isTrue(host, PENDING)) return [];
+  return [
+    about(host, `leased ${claim.uid}`, `is leased to ${claim.namespace} by lease ${claim.name}, and waits for a scrub`),
+  ];
+}
+
+function boundUnscrubbed(host: Host, step: Step): readonly Finding[] {
+  if (step.first || !isTrue(host, PENDING)) return [];
+  const bound = changesOf(step, VMS).flatMap(({ before, after }) =>
+    after?.spec.hostName === host.metadata.name && before?.spec.hostName !== host.metadata.name ? [after] : [],
+  );
+  return bound.map((vm) => about(host, `bound ${vm.metadata.uid}`, `took ${vmName(vm)}, and waits for a scrub`, vm));
+}
+
+/** From leased to waiting for a scrub, and from there to free. */
+function passage({ before, after }: Change<Host>, step: Step): readonly Finding[] {
+  if (before === undefined || after === undefined || before.metadata.uid !== after.metadata.uid) return [];
+  const { lease } = before.status ?? {};
+  const found: Finding[] = [];
+  if (lease !== undefined && after.status?.lease === undefined && !isTrue(after, PENDING))
+    found.push(about(after, 'let go', `is not leased to ${lease.namespace} any more, and does not wait for a scrub`));
+  if (isTrue(before, PENDING) && !isTrue(after, PENDING)) found.push(...freed(before, after, step));
+  return found;
+}
+
+function freed(before: Host, after: Host, step: Step): readonly Finding[] {
+  const since = findCondition(before, PENDING)?.lastTransitionTime ?? '';
+  const { scrub, orphans = [] } = after.status ?? {};
+  const what = 'does not wait for a scrub any more';
+  if (scrub?.outcome !== 'Succeeded')
+    return [about(after, 'unscrubbed', `${what}, and its last one is ${scrub?.outcome ?? 'none'}`)];
+  if (!(Date.parse(scrub.startedAt ?? '') >= Date.parse(since)))
+    return [about(after, 'early', `${what}, which it did since ${since}; its last one began at ${scrub.startedAt}`)];
+  const left = step.state.vmsOn(after.metadata.name).filter(mayHaveGuest);
+  const found = left.map((vm) =>
+    about(after, `left ${vm.metadata.uid}`, `was scrubbed, and ${vmName(vm)} is there`, vm),
+  );
+  if (orphans.length === 0) return found;
+  const names = orphans.map(({ id }) => id).join(', ');
+  return [...found, about(after, 'orphans', `was scrubbed, and has guests that nobody names: ${names}`)];
+}
+
+function about({ metadata }: Host, key: string, what: string, vm?: VM): Finding {
+  return {
+    key,
+    message: `host ${metadata.name} ${what}`,
+    objects: [`host/${metadata.name}`, ...(vm === undefined ? [] : [vmName(vm)])],
+  };
+}

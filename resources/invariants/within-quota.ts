@@ -1,0 +1,73 @@
+import { HOSTS, VMS } from '../guards/refs.ts';
+import type { Tenant } from '../kinds/tenant.ts';
+import { parseBytes, roughBytes } from '../meta/quantity.ts';
+import { vmName } from './guest-facts.ts';
+import { heldOfQuota, sumOf } from './holdings.ts';
+import { changesOf, type Finding, type Invariant, type Step } from './invariant.ts';
+
+type Quota = NonNullable<Tenant['spec']['quota']>;
+
+/** One limit: what there is of it, and who came to have more of it in this step. */
+interface Count {
+  readonly limit: string;
+  readonly max: number | undefined;
+  readonly used: number;
+  readonly takers: readonly string[];
+  readonly show: (amount: number) => string;
+}
+
+/** Judged when something comes to hold more. A quota may be set to less than is held: nothing is taken away for it. */
+export const withinQuota: Invariant = {
+  name: 'within-quota',
+  sentence: 'A tenant holds no more than its quota, or the default one where it has none.',
+
+  *subjects(step) {
+    for (const { before, after } of changesOf(step, VMS)) yield (after ?? before)?.metadata.namespace ?? '';
+    for (const { before, after } of changesOf(step, HOSTS)) {
+      for (const host of [before, after]) if (host?.status?.lease !== undefined) yield host.status.lease.namespace;
+    }
+  },
+
+  findings(namespace, step) {
+    return [...countsOf(namespace, step)]
+      .filter(({ max, used, takers }) => max !== undefined && used > max && takers.length > 0)
+      .map((count) => found(namespace, count, step.first));
+  },
+};
+
+function* countsOf(namespace: string, step: Step): Iterable<Count> {
+  const { state } = step;
+  const quota: Quota = { ...state.policy()?.spec.defaultQuota, ...state.tenant(namespace)?.spec.quota };
+  const held = sumOf(state.vmsOf(namespace).map(heldOfQuota));
+  for (const [limit, field, max, show] of [
+    ['maxVMs', 'vms', quota.maxVMs, String],
+    ['maxVCPUs', 'vcpus', quota.maxVCPUs, String],
+    ['maxMemory', 'memoryBytes', quota.maxMemory === undefined ? undefined : parseBytes(quota.maxMemory), roughBytes],
+  ] as const) {
+    const takers = changesOf(step, VMS).flatMap(({ before, after }) =>
+      after?.metadata.namespace === namespace && heldOfQuota(after)[field] > heldOfQuota(before)[field]
+        ? [vmName(after)]
+        : [],
+    );
+    yield { limit, max, used: held[field], takers, show };
+  }
+  const leased = changesOf(step, HOSTS).flatMap(({ key, before, after }) =>
+    after?.status?.lease?.namespace === namespace && before?.status?.lease?.namespace !== namespace
+      ? [`host/${key}`]
+      : [],
+  );
+  const used = state.hostsLeasedTo(namespace).length;
+  yield { limit: 'maxLeasedHosts', max: quota.maxLeasedHosts, used, takers: leased, show: String };
+}
+
+function found(namespace: string, { limit, max = 0, used, takers, show }: Count, standing: boolean): Finding {
+  const some = takers.length > 5 ? `${takers.slice(0, 5).join(', ')} and ${takers.length - 5} more` : takers.join(', ');
+  return {
+    key: limit,
+    message: standing
+      ? `tenant ${namespace} holds ${show(used)} of ${limit} ${show(max)}`
+      : `tenant ${namespace} holds ${show(used)} of ${limit} ${show(max)} since ${some}`,
+    objects: [`tenant/${namespace}`, ...takers],
+    ...(standing ? { standing } : {}),
+  };
+}

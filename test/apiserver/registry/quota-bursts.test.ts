@@ -1,0 +1,174 @@
+import assert from 'node:assert/strict';
+import type { App } from '../../../apiserver/requests/server-request.ts';
+import { MemoryStore } from '../../../apiserver/store/memory/store.ts';
+import type { Store } from '../../../apiserver/store/store.ts';
+import { systemIds } from '../../../resources/ambient/system-ids.ts';
+import { etcdForEach } from '../../harness/etcd-for-each.ts';
+import { pairOn } from '../../harness/etcd-pair.ts';
+import type { EtcdServer } from '../../harness/etcd-server.ts';
+import { FarStore } from '../../harness/far-store.ts';
+import { peakUse } from '../../harness/quota-history.ts';
+import { createVM, makeQuota, VMS_URL } from '../../harness/quota-world.ts';
+import { type RawAnswer, send } from '../../harness/raw.ts';
+import { startTestServer } from '../../harness/server.ts';
+import { StoreHome } from '../store/store-home.ts';
+
+const MERGE = { 'content-type': 'application/merge-patch+json' };
+const TENANT = '/apis/coppice.dev/v1/tenants/red';
+const LEASES = '/apis/coppice.dev/v1/namespaces/red/leases';
+const GI = 2 ** 30;
+
+interface Place extends AsyncDisposable {
+  readonly store: Store;
+  app(i: number): App;
+}
+
+describe('a burst against a quota', function () {
+  this.timeout(120_000);
+
+  describe('on sqlite', () => {
+    suite(async () => {
+      const ended = new AsyncDisposableStack();
+      const store = await ended.use(await StoreHome.make()).open();
+      const test = ended.use(await startTestServer({ store }));
+      return { store, app: () => test.server.app, [Symbol.asyncDispose]: () => ended.disposeAsync() };
+    });
+  });
+
+  describe('over two servers far from their store', () => {
+    suite(async () => {
+      const ended = new AsyncDisposableStack();
+      const store = ended.use(await MemoryStore.open({ ids: systemIds }));
+      const tests = await Promise.all([0, 1].map(() => startTestServer({ store: new FarStore(store, () => 1) })));
+      for (const test of tests) ended.use(test);
+      const app = (i: number) => (tests[i % 2] as (typeof tests)[number]).server.app;
+      return { store, app, [Symbol.asyncDispose]: () => ended.disposeAsync() };
+    });
+  });
+
+  describe('over two servers on one etcd', () => {
+    let etcd: EtcdServer;
+    etcdForEach((started) => {
+      etcd = started;
+    });
+    suite(async () => {
+      const pair = await pairOn(etcd);
+      return {
+        store: pair.stores[0],
+        app: (i) => pair.app(i),
+        [Symbol.asyncDispose]: () => pair[Symbol.asyncDispose](),
+      };
+    });
+  });
+});
+
+function suite(start: () => Promise<Place>): void {
+  it('lets VMs in by vCPUs and by memory, whichever is used up first', async () => {
+    await using place = await start();
+    await makeQuota(place.app(0), 100);
+    await setQuota(place.app(0), { maxVCPUs: 20, maxMemory: '64Gi' });
+    await admits(
+      10,
+      Array.from({ length: 40 }, (_, i) => () => createVM(place.app(i), `vm-${i}`)),
+    );
+    assert.deepEqual(await vmPeak(place), [10, 20, 40 * GI]);
+    await setQuota(place.app(0), { maxVCPUs: 100, maxMemory: '64Gi' });
+    await admits(
+      6,
+      Array.from({ length: 40 }, (_, i) => () => createVM(place.app(i), `more-${i}`)),
+    );
+    assert.deepEqual(await vmPeak(place), [16, 32, 64 * GI]);
+  });
+
+  it('lets VMs that are off be started as there is room', async () => {
+    await using place = await start();
+    await makeQuota(place.app(0), 100);
+    await setQuota(place.app(0), { maxVCPUs: 12 });
+    await makeVMs(place, 24, 'Stopped');
+    await admits(
+      6,
+      Array.from({ length: 24 }, (_, i) => () => setPower(place.app(i), i, 'Running')),
+    );
+    assert.deepEqual(await vmPeak(place), [24, 12, 24 * GI]);
+  });
+
+  it('lets paused VMs be resumed as there is room', async () => {
+    await using place = await start();
+    await makeQuota(place.app(0), 100);
+    await makeVMs(place, 24, 'Paused');
+    for (let i = 0; i < 24; i++) await ok(guestIs(place.app(i), i, 'Paused'));
+    await setQuota(place.app(0), { maxMemory: '20Gi' });
+    await admits(
+      5,
+      Array.from({ length: 24 }, (_, i) => () => setPower(place.app(i), i, 'Running')),
+    );
+    assert.equal((await peakUse(place.store, 'red')).memoryBytes, 20 * GI);
+  });
+
+  it('lets as many Leases be made as hosts may be leased, by the default of the policy too', async () => {
+    await using place = await start();
+    await makeQuota(place.app(0), 100);
+    const body = { spec: { defaultQuota: { maxLeasedHosts: 3 } } };
+    await ok(send(place.app(0), 'PATCH', '/apis/coppice.dev/v1/policies/default', { body, headers: MERGE }));
+    await admits(
+      3,
+      Array.from({ length: 20 }, (_, i) => () => makeLease(place.app(i), `first-${i}`)),
+    );
+    await setQuota(place.app(0), { maxLeasedHosts: 5 });
+    await admits(
+      2,
+      Array.from({ length: 20 }, (_, i) => () => makeLease(place.app(i), `second-${i}`)),
+    );
+    assert.equal((await peakUse(place.store, 'red')).openLeases, 5);
+  });
+}
+
+/** Asks for all at once: exactly so many are let in, and the others are told of the quota. */
+async function admits(room: number, asks: readonly (() => Promise<RawAnswer>)[]): Promise<void> {
+  // On a machine that is busy patience runs out for some, who then try again as they are told.
+  const judged = async (ask: () => Promise<RawAnswer>): Promise<RawAnswer> => {
+    const answer = await ask();
+    return answer.status === 503 ? judged(ask) : answer;
+  };
+  const answers = await Promise.all(asks.map(judged));
+  for (const { status, body, text } of answers) {
+    if (status < 300) continue;
+    assert.deepEqual([status, body.details?.causes?.[0]?.reason], [403, 'QuotaExceeded'], text);
+    assert.match(String(body.message), / is forbidden: exceeded quota: max\w+: requested /);
+  }
+  assert.equal(answers.filter(({ status }) => status < 300).length, room);
+}
+
+async function vmPeak({ store }: Place): Promise<readonly number[]> {
+  const { vms, vcpus, memoryBytes } = await peakUse(store, 'red');
+  return [vms, vcpus, memoryBytes];
+}
+
+const setQuota = (app: App, quota: object) =>
+  ok(send(app, 'PATCH', TENANT, { body: { spec: { quota } }, headers: MERGE }));
+
+async function makeVMs({ app }: Place, count: number, power: string): Promise<void> {
+  const make = (i: number) => {
+    const spec = { image: 'tiny', power };
+    const body = { apiVersion: 'coppice.dev/v1', kind: 'VM', metadata: { name: `vm-${i}` }, spec };
+    return ok(send(app(i), 'POST', VMS_URL, { body }));
+  };
+  for (let i = 0; i < count; i++) await make(i);
+}
+
+const setPower = (app: App, i: number, power: string) =>
+  send(app, 'PATCH', `${VMS_URL}/vm-${i}`, { body: { spec: { power } }, headers: MERGE });
+
+const guestIs = (app: App, i: number, power: string) =>
+  send(app, 'PATCH', `${VMS_URL}/vm-${i}/status`, {
+    body: { status: { guest: { id: `g-${i}`, power, epoch: 1 } } },
+    headers: MERGE,
+  });
+
+const makeLease = (app: App, name: string) =>
+  send(app, 'POST', LEASES, { body: { apiVersion: 'coppice.dev/v1', kind: 'Lease', metadata: { name }, spec: {} } });
+
+async function ok(answer: Promise<RawAnswer>): Promise<void> {
+  const { status, text } = await answer;
+  assert.ok(status < 300, text);
+}
