@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { controllerIdentity, serviceAccountIdentity } from '../../apiserver/auth/identity.ts';
+import { controllerIdentity, ownerIdentity, serviceAccountIdentity } from '../../apiserver/auth/identity.ts';
 import { findCondition } from '../../resources/meta/condition.ts';
 import { FleetWorld } from '../harness/fleet-world.ts';
 
@@ -156,6 +156,33 @@ describe('what only operators may ask of a lease', () => {
     const lost = await world.request('PATCH', 'namespaces/acme/leases/ci/status', { status: { overrides: [] } });
     assert.deepEqual([lost.status, lost.body.details?.causes?.[0]?.reason], [403, 'OverrideKept']);
     assert.equal((await world.patches('acme/ci', { spec: { minVCPUs: 2 } }, duty)).status, 200);
+  });
+
+  it('is not needed by an owner, who leases and releases within the rules', async () => {
+    await using world = await FleetWorld.start();
+    await world.tenant('acme');
+    await world.mac('mini');
+    const owner = ownerIdentity('acme');
+    for (const spec of [{ allowBusy: true }, { anyHost: true }, { release: { force: true } }]) {
+      const { status, body } = await world.asks(spec, 'acme/ci', owner);
+      assert.deepEqual([status, body.details?.causes?.[0]?.reason], [403, 'OperatorsOnly']);
+    }
+    const forged = await world.asks({ acceptedTerms: { version: '1', by: 'the boss' } }, 'acme/ci', owner);
+    assert.equal(forged.body.details?.causes?.[0]?.field, 'spec.acceptedTerms.by');
+    const made = await world.asks({ acceptedTerms: { version: '1' }, releasePolicy: 'WhenAllowed' }, 'acme/ci', owner);
+    assert.equal(made.status, 201, made.text);
+    await world.settles();
+    assert.equal(world.tells(), 'Active on mini (Active)');
+    assert.equal(world.lease()?.spec.acceptedTerms?.by, owner.user);
+    assert.deepEqual(
+      (world.lease()?.status?.overrides ?? []).map(({ what, by }) => `${what} by ${by}`),
+      [`Terms by ${owner.user}`],
+    );
+    assert.equal((await world.patches('acme/ci', { spec: { release: {} } }, owner)).status, 200);
+    assert.equal(world.lease()?.status?.endsAt, world.lease()?.status?.earliestEnd);
+    assert.equal((await world.patches('acme/ci', { spec: { release: null } }, owner)).status, 200);
+    assert.equal((await world.deletes('acme/ci', owner)).status, 200);
+    assert.equal(world.hostTells('mini'), 'held for acme');
   });
 
   it('has a Mac with VMs of the lessee, but never with those of others', async () => {
