@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { controllerIdentity, ownerIdentity, serviceAccountIdentity } from '../../apiserver/auth/identity.ts';
 import { findCondition } from '../../resources/meta/condition.ts';
 import { FleetWorld } from '../harness/fleet-world.ts';
+import { send } from '../harness/raw.ts';
 
 const why = (world: FleetWorld, key = 'acme/ci') =>
   findCondition(world.lease(key) ?? assert.fail(), 'Granted')?.message ?? '';
@@ -198,6 +199,32 @@ describe('what only operators may ask of a lease', () => {
     await world.request('DELETE', 'namespaces/beta/vms/web');
     await world.until('it has its host', () => world.tells() === 'Active on mini (Active)');
     assert.equal(world.vm('acme/web')?.status?.phase, 'Running');
+  });
+});
+
+describe('a lease from a file', () => {
+  it('that is applied again changes nothing, whatever the server filled in', async () => {
+    await using world = await FleetWorld.start();
+    await world.tenant('acme');
+    await world.mac('mini');
+    const app = world.fleet.test.server.app;
+    const url = '/apis/coppice.dev/v1/namespaces/acme/leases/ci?fieldManager=gitops&force=true';
+    const file = {
+      apiVersion: 'coppice.dev/v1',
+      kind: 'Lease',
+      metadata: { name: 'ci', namespace: 'acme' },
+      spec: { minVCPUs: 2, duration: '30h', acceptedTerms: { version: '1' }, release: { at: '2026-03-05T00:00:00Z' } },
+    };
+    const apply = () =>
+      send(app, 'PATCH', url, { body: file, headers: { 'content-type': 'application/apply-patch+yaml' } });
+    assert.equal((await apply()).status, 201);
+    await world.settles();
+    assert.equal(world.tells(), 'Active on mini (Active)');
+    const version = world.lease()?.metadata.resourceVersion;
+    await world.passes('1h');
+    assert.equal((await apply()).status, 200);
+    assert.equal(world.lease()?.metadata.resourceVersion, version);
+    assert.deepEqual(Object.keys(world.lease()?.spec.release ?? {}).sort(), ['at', 'by', 'requestedAt']);
   });
 });
 
