@@ -86,8 +86,16 @@ export class FleetWorld implements AsyncDisposable {
     this.#checking = check.run(this.#unchecked.signal);
   }
 
-  static async start(options: { readonly at?: string; readonly store?: Store; readonly duties?: boolean } = {}) {
-    const clock = new SettableClock(Date.parse(options.at ?? '2026-03-01T10:00:00Z'));
+  static async start(
+    options: {
+      readonly at?: string;
+      /** In place of one that begins at `at`. */
+      readonly clock?: SettableClock;
+      readonly store?: Store;
+      readonly duties?: boolean;
+    } = {},
+  ) {
+    const clock = options.clock ?? new SettableClock(Date.parse(options.at ?? '2026-03-01T10:00:00Z'));
     const fleet = await Fleet.start({ clock, ...(options.store === undefined ? {} : { store: options.store }) });
     const world = new FleetWorld(fleet, clock);
     await world.create(Image, { metadata: { name: 'macos' }, spec: { guestOS: 'macos', source: { path: 'macos' } } });
