@@ -10,7 +10,7 @@ export function isHeld({ status }: Lease): boolean {
 
 /** An operator set the minimum aside, and that is written down. */
 export function isForced({ status }: Lease): boolean {
-  return status?.overrides?.some(({ what }) => what === 'ForcedRelease' || what === 'TenantDeleted') === true;
+  return status?.overrides?.some(({ what }) => what === 'ForcedRelease') === true;
 }
 
 /** VMs of others were allowed to be there when it was granted. */

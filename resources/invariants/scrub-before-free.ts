@@ -65,9 +65,8 @@ function freed(before: Host, after: Host, step: Step): readonly Finding[] {
   const what = 'does not wait for a scrub any more';
   if (scrub?.outcome !== 'Succeeded')
     return [about(after, 'unscrubbed', `${what}, and its last one is ${scrub?.outcome ?? 'none'}`)];
-  const began = scrub.startedAt ?? scrub.requestedAt;
-  if (Date.parse(began) < Date.parse(since))
-    return [about(after, 'early', `${what}, which it did since ${since}; its last one began at ${began}`)];
+  if (!(Date.parse(scrub.startedAt ?? '') >= Date.parse(since)))
+    return [about(after, 'early', `${what}, which it did since ${since}; its last one began at ${scrub.startedAt}`)];
   const left = step.state.vmsOn(after.metadata.name).filter(mayHaveGuest);
   const found = left.map((vm) =>
     about(after, `left ${vm.metadata.uid}`, `was scrubbed, and ${vmName(vm)} is there`, vm),

@@ -24,6 +24,7 @@ export interface HostWish {
   vcpus?: number;
   guestOS?: ('macos' | 'linux')[];
   slots?: number;
+  leaked?: number;
   lessee?: string;
   cordoned?: boolean;
   ready?: boolean;
@@ -43,7 +44,7 @@ export function aHost(wish: HostWish = {}): Host {
     status: {
       allocatable: { vcpus, memory },
       driver: { name: 'sim', version: '1', accelerator: 'simulated', guestOS },
-      macosSlots: { total: slots, used: 0 },
+      macosSlots: { total: slots, used: 0, leaked: wish.leaked ?? 0 },
       images: wish.images ?? [{ name: 'tiny', digest: DIGEST, size: '10Mi' }],
       ...(lessee === undefined ? {} : { lease: { namespace: lessee, name: 'l', uid: 'l', since: EPOCH_START } }),
       conditions: [condition('Ready', ready ? 'True' : 'Unknown'), condition('DriverReady', 'True')],

@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import { ApiClient } from '../../apiserver/client/client.ts';
 import { Semaphore } from '../../nodelet/drivers/semaphore.ts';
 import { SerialDriver } from '../../nodelet/drivers/serial-driver.ts';
@@ -6,16 +5,16 @@ import type { Fault } from '../../nodelet/drivers/sim/faults/fault.ts';
 import { HostFaults } from '../../nodelet/drivers/sim/faults/host-faults.ts';
 import { HostLives } from '../../nodelet/drivers/sim/faults/host-lives.ts';
 import { SimDriver } from '../../nodelet/drivers/sim/sim-driver.ts';
-import { type SimGuest, SimGuestsFile } from '../../nodelet/drivers/sim/sim-guests-file.ts';
+import type { SimGuest } from '../../nodelet/drivers/sim/sim-guests-file.ts';
 import { runNodelet } from '../../nodelet/run-nodelet.ts';
 import { lineLogger, silentLogger } from '../../resources/ambient/log.ts';
-import { systemClock } from '../../resources/ambient/system-clock.ts';
+import { MemorySimDisk } from './drivers/sim/memory-sim-host.ts';
 import { NodeletWorld } from './nodelet-world.ts';
 
 const GIB = 1024 ** 3;
 const HOST = 'mac-1';
 
-/** One simulated host with faults, its guests in a file, and its nodelet, on a clock of the test's own. */
+/** One simulated host with faults, its disk, and its nodelet, on a clock of the test's own. */
 export class FaultyWorld implements AsyncDisposable {
   /** The server and the clock; its own driver and nodelet are not used. */
   readonly world: NodeletWorld;
@@ -24,13 +23,12 @@ export class FaultyWorld implements AsyncDisposable {
   readonly lines: string[] = [];
   /** How often the nodelet was started. */
   lives = 0;
-  readonly #file: SimGuestsFile;
+  readonly #disk = new MemorySimDisk();
   readonly #ending = new AbortController();
   #running: Promise<void> = Promise.resolve();
 
-  private constructor(world: NodeletWorld, file: SimGuestsFile, faults: readonly Fault[]) {
+  private constructor(world: NodeletWorld, faults: readonly Fault[]) {
     this.world = world;
-    this.#file = file;
     const { clock } = world;
     const log = lineLogger(
       (line) => this.lines.push(line.split(' ').slice(2).join(' ')),
@@ -40,9 +38,7 @@ export class FaultyWorld implements AsyncDisposable {
   }
 
   static async make(faults: readonly Fault[] = []): Promise<FaultyWorld> {
-    const world = await NodeletWorld.make();
-    // The file takes as long as the disk does.
-    return new FaultyWorld(world, await SimGuestsFile.open(join(world.root, 'guests.json'), systemClock), faults);
+    return new FaultyWorld(await NodeletWorld.make(), faults);
   }
 
   start(): void {
@@ -53,9 +49,9 @@ export class FaultyWorld implements AsyncDisposable {
       host: HOST,
       faults,
       clock,
-      onCrash: () => this.#file.kill(HOST),
+      onCrash: () => this.#disk.kill(),
       openDriver: async (reach) => {
-        const inner = new SimDriver({ host: await this.#file.reopen(HOST), capacity, clock, faults, reach });
+        const inner = new SimDriver({ host: this.#disk.open(), capacity, clock, faults, reach });
         return new SerialDriver(inner, { clock, coldStarts: new Semaphore(2) });
       },
     });
@@ -79,16 +75,15 @@ export class FaultyWorld implements AsyncDisposable {
     this.#running.catch(() => {});
   }
 
-  /** The guests that the file has. */
+  /** The guests that are on the disk. */
   guests(): readonly SimGuest[] {
-    return [...this.#file.host(HOST).saved.values()];
+    return [...this.#disk.saved.values()];
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#ending.abort();
     await this.#running;
     this.faults[Symbol.dispose]();
-    await this.#file[Symbol.asyncDispose]();
     await this.world[Symbol.asyncDispose]();
   }
 }

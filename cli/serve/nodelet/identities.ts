@@ -27,13 +27,12 @@ export async function openIdentities(
   deps: EnrollDeps & { readonly servers: ServerChoice },
   signal: AbortSignal,
 ): Promise<readonly KnownHost[]> {
-  const names = new Set([...namesIn(home), ...tokens.map(({ host }) => host)]);
-  if (names.size === 0)
+  const all = hostNames(home, tokens);
+  if (all.length === 0)
     throw new Failure(`${home.path} has no host`, {
       hint: 'an operator makes a token with "coppice host token NAME"; give it with --token',
     });
   const hosts: KnownHost[] = [];
-  const all = [...names].sort((a, b) => a.localeCompare(b, 'en', { numeric: true }));
   for (let at = 0; at < all.length; at += AT_ONCE) {
     const some = all.slice(at, at + AT_ONCE).map((name) => {
       const token = tokens.find(({ host }) => host === name);
@@ -42,6 +41,12 @@ export async function openIdentities(
     hosts.push(...(await Promise.all(some)));
   }
   return hosts;
+}
+
+/** What the hosts of a home are called: those it has, and those that tokens make. */
+export function hostNames(home: Home, tokens: readonly EnrollmentToken[]): readonly string[] {
+  const names = new Set([...namesIn(home), ...tokens.map(({ host }) => host)]);
+  return [...names].sort((a, b) => a.localeCompare(b, 'en', { numeric: true }));
 }
 
 function namesIn(home: Home): readonly string[] {

@@ -6,9 +6,10 @@ import { Failure } from '../../failure.ts';
 import { type Io, printLine } from '../../io.ts';
 import { beginServing } from '../begin-serving.ts';
 import { type Fleet, openFleet } from '../drivers.ts';
+import { checkFaultyHosts } from '../faulty-hosts.ts';
 import { unlessInterrupted } from '../unless-interrupted.ts';
 import { untilAborted } from '../until-aborted.ts';
-import { type KnownHost, openIdentities } from './identities.ts';
+import { hostNames, type KnownHost, openIdentities } from './identities.ts';
 import { readKept, writeKept } from './kept-nodelet.ts';
 import { type NodeletProcessOptions, settled } from './options.ts';
 import { startRemoteNodelets } from './remote-nodelets.ts';
@@ -26,6 +27,9 @@ async function serve(options: NodeletProcessOptions, io: Io, signal: AbortSignal
   await using held = new AsyncDisposableStack();
   const { home, steps, log, sayUp } = await beginServing(options, io, clock, held);
   const kept = settled(options, readKept(home.path));
+  const wanted = hostNames(home, options.tokens);
+  // Before any token is used up.
+  if (wanted.length > 0) checkFaultyHosts(options.faults, wanted);
   const choice = new ServerChoice(kept.servers, random);
   const known = await steps.step(
     'identity',

@@ -101,22 +101,18 @@ export class SimGuestsFile implements AsyncDisposable {
   host(name: string): SimHost {
     const guests = this.#hosts.get(name) ?? new Map<string, SimGuest>();
     this.#hosts.set(name, guests);
-    // What is left of a process that died changes nothing any more.
-    const isDead = () => this.#hosts.get(name) !== guests;
     const savedNow = () => this.#saved.get(name) ?? new Map<string, SimGuest>();
     return {
       guests,
       get saved() {
         return savedNow();
       },
-      save: async () => {
-        if (isDead()) return;
+      save: () => {
         this.#texts.delete(name);
         this.#unsaved.add(name);
-        await this.#save();
+        return this.#save();
       },
       settled: async () => {
-        if (isDead()) return;
         if (this.#unsaved.has(name)) await this.#save();
         else if (this.#inWrite.has(name)) await this.#last;
       },

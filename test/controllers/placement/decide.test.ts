@@ -152,6 +152,15 @@ describe('why placement lets a VM wait', () => {
       'InsufficientVCPUs: 0 of 1 hosts fit: 1 InsufficientVCPUs (largest host 16, needs 32)',
     ],
     [
+      'a second macOS guest beside a leaked slot',
+      aVM({ spec: macOS }),
+      {
+        hosts: [aHost({ name: 'a', lessee: 'red', memory: '64Gi', leaked: 1 })],
+        vms: [aVM({ name: 'x', spec: { ...macOS, hostName: 'a' } })],
+      },
+      'MacSlotLimit: 0 of 1 hosts fit: 1 MacSlotLimit',
+    ],
+    [
       'a third macOS guest',
       aVM({ spec: macOS }),
       {

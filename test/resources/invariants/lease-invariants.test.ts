@@ -122,7 +122,10 @@ describe('lease-minimum', () => {
 
 describe('scrub-before-free', () => {
   const scrub = (outcome: 'Succeeded' | 'Failed', startedAt: string) => ({
-    ...{ requestedAt: startedAt, outcome, startedAt, finishedAt: startedAt },
+    requestedAt: startedAt,
+    outcome,
+    startedAt,
+    finishedAt: startedAt,
   });
   const waits = () => new CraftedFleet([pending('True', A_DAY_LATER)]);
   const LATER = '2026-01-02T00:10:00Z';

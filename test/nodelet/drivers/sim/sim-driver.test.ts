@@ -166,11 +166,51 @@ describe('a simulated host', () => {
     await create(driver, 'b');
   });
 
+  it('starts nothing while its disk is full, and says why', async () => {
+    const driver = await open([{ fault: 'DiskFull', after: '1m', for: '1m' }]);
+    await create(driver, 'a');
+    await clock.advance(60_000);
+    await assert.rejects(driver.start('a', signal), { reason: 'NoSpace', message: /full/ });
+    await clock.advance(60_000);
+    await start(driver, 'a');
+    assert.deepEqual(await powers(driver), { a: 'Running' });
+  });
+
+  it('tells of a slot that is free again though its guest is long gone', async () => {
+    const driver = await open([{ fault: 'LeakedSlot', for: '1m' }]);
+    await create(driver, 'a', { guestOS: 'macos' });
+    await start(driver, 'a');
+    await driver.remove('a', signal);
+    assert.equal(await driver.leakedSlots(), 1);
+    const heard = driver.changes(signal)[Symbol.asyncIterator]();
+    await clock.advance(60_000);
+    assert.equal((await heard.next()).value, 'a');
+    assert.equal(await driver.leakedSlots(), 0);
+  });
+
+  it('ends guests by faults that come later, on time', async () => {
+    const faults = new HostFaults({ host: 'mac-1', faults: [], seed: 1, clock, log: silentLogger });
+    const guests = await SimGuestsFile.open(join(root, 'guests.json'), clock);
+    const capacity = { vcpus: 8, memoryBytes: 16 * GIB, diskBytes: 100 * GIB };
+    const driver = new SimDriver({ host: guests.host('mac-1'), capacity, clock, faults });
+    await create(driver, 'a');
+    await start(driver, 'a');
+    const heard = driver.changes(signal)[Symbol.asyncIterator]();
+    faults.add([{ fault: 'LostGuest', after: '5m' }]);
+    await heard.next();
+    await clock.advance(5 * 60_000);
+    await heard.next();
+    assert.deepEqual(await powers(driver), {});
+  });
+
   it('shows a stepped clock in its times and to whoever asks the host for the time', async () => {
     const driver = await open([{ fault: 'ClockStep', by: '+10s' }]);
     await create(driver, 'a');
     const before = clock.now();
-    await start(driver, 'a');
+    const started = driver.start('a', signal);
+    await eventually('the start waits', () => clock.waiting === 1);
+    await clock.advance(300);
+    await started;
     assert.equal((await driver.list(signal))[0]?.startedAt, before + 10_000);
     assert.equal(driver.clock.now(), clock.now() + 10_000);
   });
@@ -336,19 +376,24 @@ describe('the file of simulated guests', () => {
     assert.deepEqual([...read.host('mac-2').guests.keys()], ['d']);
   });
 
-  it('has what a write had taken when the process died', async () => {
-    const file = await SimGuestsFile.open(join(root, 'guests.json'), systemClock);
-    const dead = file.host('mac-1');
-    dead.guests.set('a', guest('a'));
-    const saving = dead.save();
-    // The write has begun, and is not done.
-    await Promise.resolve();
-    await Promise.resolve();
-    file.kill('mac-1');
-    const again = await file.reopen('mac-1');
-    const read = await SimGuestsFile.open(join(root, 'guests.json'), systemClock);
-    assert.deepEqual([...again.guests.keys()], [...read.host('mac-1').guests.keys()]);
-    await saving;
+  it('has what a write had taken when the process died, and not what none had', async () => {
+    const found = new Set<string>();
+    for (let ticks = 0; ticks < 10; ticks++) {
+      const path = join(root, `guests-${ticks}.json`);
+      const file = await SimGuestsFile.open(path, systemClock);
+      const dead = file.host('mac-1');
+      dead.guests.set('a', guest('a'));
+      const saving = dead.save();
+      for (let i = 0; i < ticks; i++) await Promise.resolve();
+      file.kill('mac-1');
+      const again = await file.reopen('mac-1');
+      await saving;
+      const read = await SimGuestsFile.open(path, systemClock);
+      const kept = [...again.guests.keys()].join();
+      assert.equal(kept, [...read.host('mac-1').guests.keys()].join());
+      found.add(kept);
+    }
+    assert.deepEqual([...found].sort(), ['', 'a']);
   });
 
   it('names a file that is not one', async () => {
