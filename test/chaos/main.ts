@@ -1,6 +1,7 @@
 /**
  * `npm run chaos -- [--minutes N] [--seed N] [--store etcd|sqlite] [--servers N] [--controllers N]`: clients of real servers while processes are killed, halted and cut off, and what
  * they were told judged at the end. The exit code is 1 when a promise was broken; then the history is in a file.
+ * `npm run chaos -- fleet [--minutes N] [--seed N] [--store etcd|sqlite]`: a fleet of which tenants make what the seed says, judged by its invariants at every revision.
  */
 import { parseArgs } from 'node:util';
 import { systemClock as clock } from '../../resources/ambient/system-clock.ts';
@@ -12,7 +13,8 @@ import { LoneWorld } from './lone-world.ts';
 import { reportLines, writeFailure } from './report.ts';
 import { runChaos } from './run-chaos.ts';
 
-const { values } = parseArgs({
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
   options: {
     minutes: { type: 'string', default: '10' },
     seed: { type: 'string', default: String(Number.parseInt(systemIds.secret(3), 16)) },
@@ -48,7 +50,22 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   });
 }
 
+const [what, ...more] = positionals;
+if ((what !== undefined && what !== 'fleet') || more.length > 0)
+  fail(`there is no chaos of ${positionals.join(' ')}`, 'fleet, or nothing for what clients are told');
 say(`seed ${seed}, store ${values.store}, ${minutes} minutes`);
+if (what === 'fleet') {
+  const { fleetChaos } = await import('./fleet-main.ts');
+  process.exit(
+    await fleetChaos({
+      minutes,
+      seed,
+      store: values.store === 'sqlite' ? 'sqlite' : 'etcd',
+      say,
+      signal: ending.signal,
+    }),
+  );
+}
 const random = new Random(seed);
 const { report } = await (async () => {
   await using world = await (values.store === 'etcd'

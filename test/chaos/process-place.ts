@@ -5,7 +5,7 @@ const START_MS = 60_000;
 const AGAIN_MS = 300;
 
 interface PlaceOptions {
-  readonly command: 'up' | 'apiserver' | 'controllers';
+  readonly command: 'up' | 'apiserver' | 'controllers' | 'nodelet';
   readonly home: string;
   readonly args: readonly string[];
   /** What it says when it is at work. */

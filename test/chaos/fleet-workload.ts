@@ -1,0 +1,215 @@
+import type { ApiClient, ResourceClient } from '../../apiserver/client/client.ts';
+import type { Clock } from '../../resources/ambient/clock.ts';
+import { rfc3339 } from '../../resources/ambient/clock.ts';
+import { Host } from '../../resources/kinds/host.ts';
+import { Image } from '../../resources/kinds/image.ts';
+import { Lease } from '../../resources/kinds/lease.ts';
+import { Policy } from '../../resources/kinds/policy.ts';
+import { Tenant } from '../../resources/kinds/tenant.ts';
+import { VM } from '../../resources/kinds/vm.ts';
+import { ApiError } from '../../resources/meta/api-error.ts';
+import type { Kind } from '../../resources/meta/define-kind.ts';
+import type { KubeObject } from '../../resources/meta/object.ts';
+import type { Random } from '../fuzz/random.ts';
+
+interface FleetWorkloadDeps {
+  /** An operator's. */
+  readonly client: ApiClient;
+  readonly random: Random;
+  readonly clock: Clock;
+}
+
+const API_VERSION = 'coppice.dev/v1';
+const TENANTS = ['red', 'blue', 'green'] as const;
+const MOST_VMS = 30;
+const MOST_LEASES = 6;
+
+type Deed = readonly [weight: number, name: string, act: (signal: AbortSignal) => Promise<unknown>];
+
+/** Several teams that rent, run, stop, lose patience and go, and an operator among them: whatever the seed says, one thing after the other. */
+export class FleetWorkload {
+  readonly #deps: FleetWorkloadDeps;
+  readonly #done = new Map<string, number>();
+  #refused = 0;
+  #failed = 0;
+  #made = 0;
+
+  constructor(deps: FleetWorkloadDeps) {
+    this.#deps = deps;
+  }
+
+  /** How often each thing was done. */
+  get done(): ReadonlyMap<string, number> {
+    return this.#done;
+  }
+
+  /** What it did, for people. */
+  lines(): readonly string[] {
+    const deeds = [...this.#done].map(([name, count]) => `${name} ${count}`).sort();
+    return [`done: ${deeds.join(', ') || 'nothing'}`, `${this.#refused} refused, ${this.#failed} not answered`];
+  }
+
+  /** Images, and the first tenants. */
+  async furnish(signal: AbortSignal): Promise<void> {
+    for (const guestOS of ['macos', 'linux'] as const)
+      await this.#create<Image>(Image, undefined, guestOS, { guestOS, source: { path: guestOS } }, signal).catch(
+        ignore,
+      );
+    for (const name of TENANTS.slice(0, 2)) await this.#makeTenant(name, signal);
+  }
+
+  /** One thing more. What is refused, and what nobody answers, is so. */
+  async step(signal: AbortSignal): Promise<void> {
+    const deeds = this.#deeds();
+    let at = this.#deps.random.below(deeds.reduce((sum, [weight]) => sum + weight, 0));
+    const deed = deeds.find(([weight]) => {
+      at -= weight;
+      return at < 0;
+    });
+    if (deed === undefined) return;
+    const [, name, act] = deed;
+    try {
+      if ((await act(signal)) !== NOTHING) this.#done.set(name, (this.#done.get(name) ?? 0) + 1);
+    } catch (error) {
+      if (error instanceof ApiError && error.code < 500) this.#refused++;
+      else this.#failed++;
+    }
+  }
+
+  #deeds(): readonly Deed[] {
+    return [
+      [24, 'VM made', (signal) => this.#makeVM(signal)],
+      [7, 'VM deleted', (signal) => this.#one(VM, signal, (vms, vm) => vms.delete(vm.metadata.name, {}, signal))],
+      [9, 'power set', (signal) => this.#setPower(signal)],
+      [16, 'lease asked for', (signal) => this.#makeLease(signal)],
+      [
+        3,
+        'lease deleted',
+        (signal) => this.#one(Lease, signal, (leases, { metadata }) => leases.delete(metadata.name, {}, signal)),
+      ],
+      [4, 'lease released', (signal) => this.#release(signal, false)],
+      [3, 'lease forced to end', (signal) => this.#release(signal, true)],
+      [6, 'tenant made', (signal) => this.#makeTenant(this.#deps.random.pick(TENANTS), signal)],
+      [
+        1,
+        'tenant deleted',
+        (signal) => this.#one(Tenant, signal, (tenants, { metadata }) => tenants.delete(metadata.name, {}, signal)),
+      ],
+      [5, 'quota set', (signal) => this.#setQuota(signal)],
+      [1, 'host cordoned', (signal) => this.#setHost(signal, { cordoned: true })],
+      [4, 'host uncordoned', (signal) => this.#setHost(signal, { cordoned: false })],
+      [5, 'scrub asked for', (signal) => this.#setHost(signal, { scrub: this.#scrub() })],
+      [2, 'policy set', (signal) => this.#setPolicy(signal)],
+    ];
+  }
+
+  async #makeVM(signal: AbortSignal): Promise<unknown> {
+    const { random } = this.#deps;
+    const { items } = await this.#deps.client.resource<VM>(VM).list({}, signal);
+    if (items.length >= MOST_VMS) return NOTHING;
+    const spec = {
+      image: random.oneIn(2) ? 'macos' : 'linux',
+      size: { vcpus: 1 + random.below(4), memory: `${1 + random.below(6)}Gi` },
+      class: random.oneIn(4) ? 'reserved' : 'flex',
+      ...(random.oneIn(6) ? { power: 'Stopped' } : {}),
+      ...(random.oneIn(6) ? { ttl: '8h' } : {}),
+    } as VM['spec'];
+    return this.#create<VM>(VM, random.pick(TENANTS), `vm-${this.#made++}`, spec, signal);
+  }
+
+  #setPower(signal: AbortSignal): Promise<unknown> {
+    const power = this.#deps.random.pick(['Running', 'Running', 'Stopped', 'Paused'] as const);
+    return this.#one(VM, signal, (vms, { metadata }) => vms.patch(metadata.name, { spec: { power } }, {}, signal));
+  }
+
+  async #makeLease(signal: AbortSignal): Promise<unknown> {
+    const { random } = this.#deps;
+    const { items } = await this.#deps.client.resource<Lease>(Lease).list({}, signal);
+    if (items.filter(({ status }) => status?.phase !== 'Ended').length >= MOST_LEASES) return NOTHING;
+    const spec = {
+      releasePolicy: random.oneIn(2) ? 'WhenAllowed' : 'Refuse',
+      ...(random.oneIn(2) ? { duration: `${random.below(50)}h` } : {}),
+      ...(random.oneIn(3) ? { minVCPUs: 1 + random.below(12) } : {}),
+      ...(random.oneIn(8) ? { allowBusy: true } : {}),
+    } as Lease['spec'];
+    return this.#create<Lease>(Lease, random.pick(TENANTS), `lease-${this.#made++}`, spec, signal);
+  }
+
+  #release(signal: AbortSignal, force: boolean): Promise<unknown> {
+    const release = force ? { force } : { at: rfc3339(this.#deps.clock.now()) };
+    return this.#one(Lease, signal, (leases, lease) => {
+      if (lease.status?.phase !== 'Active') return NOTHING;
+      return leases.patch(lease.metadata.name, { spec: { release } }, {}, signal);
+    });
+  }
+
+  #makeTenant(name: string, signal: AbortSignal): Promise<unknown> {
+    return this.#create<Tenant>(Tenant, undefined, name, { quota: this.#quota() }, signal).catch((error: unknown) => {
+      if (error instanceof ApiError && error.reason === 'AlreadyExists') return NOTHING;
+      throw error;
+    });
+  }
+
+  #setQuota(signal: AbortSignal): Promise<unknown> {
+    const spec = { quota: this.#quota() };
+    return this.#one(Tenant, signal, (tenants, { metadata }) => tenants.patch(metadata.name, { spec }, {}, signal));
+  }
+
+  #quota(): NonNullable<Tenant['spec']['quota']> {
+    const { random } = this.#deps;
+    const maxVMs = 2 + random.below(8);
+    return {
+      maxVMs,
+      maxVCPUs: 4 + random.below(24),
+      maxMemory: `${8 + random.below(32)}Gi`,
+      maxLeasedHosts: random.below(4),
+    };
+  }
+
+  #scrub(): NonNullable<Host['spec']['scrub']> {
+    return { requestedAt: rfc3339(this.#deps.clock.now()), force: this.#deps.random.oneIn(2) };
+  }
+
+  #setHost(signal: AbortSignal, spec: Partial<Host['spec']>): Promise<unknown> {
+    return this.#one(Host, signal, (hosts, host) => {
+      if (spec.scrub !== undefined && host.status?.lease !== undefined) return NOTHING;
+      if (spec.cordoned === (host.spec.cordoned ?? false)) return NOTHING;
+      return hosts.patch(host.metadata.name, { spec }, {}, signal);
+    });
+  }
+
+  #setPolicy(signal: AbortSignal): Promise<unknown> {
+    const spec = { scrubMode: this.#deps.random.oneIn(2) ? 'Automatic' : 'Manual' };
+    return this.#deps.client.resource<Policy>(Policy).patch('default', { spec }, {}, signal);
+  }
+
+  /** Does something to one object of a kind, whichever. */
+  async #one<T extends KubeObject>(
+    kind: Kind<T>,
+    signal: AbortSignal,
+    act: (resource: ResourceClient<T>, object: T) => unknown,
+  ): Promise<unknown> {
+    const { client, random } = this.#deps;
+    const { items } = await client.resource<T>(kind).list({}, signal);
+    if (items.length === 0) return NOTHING;
+    const object = random.pick(items);
+    return act(client.resource<T>(kind, object.metadata.namespace), object);
+  }
+
+  #create<T extends KubeObject>(
+    kind: Kind<T>,
+    namespace: string | undefined,
+    name: string,
+    spec: T['spec'],
+    signal: AbortSignal,
+  ): Promise<unknown> {
+    const { client } = this.#deps;
+    const body = Buffer.from(JSON.stringify({ apiVersion: API_VERSION, kind: kind.kind, metadata: { name }, spec }));
+    const headers = { 'content-type': 'application/json' };
+    return client.json({ method: 'POST', path: client.resource(kind, namespace).path(), headers, body, signal });
+  }
+}
+
+/** There was nothing to do it to. */
+const NOTHING = Symbol('nothing');
+const ignore = () => {};
