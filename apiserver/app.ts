@@ -9,6 +9,7 @@ import { authorizeHost } from './auth/authorize-host.ts';
 import { type Identity, roleOf } from './auth/identity.ts';
 import { ownRequest } from './auth/own-request.ts';
 import { shownTo } from './auth/shown-to.ts';
+import { lookedAfter, WhileKnown } from './auth/while-known.ts';
 import { servedBackup } from './backup/serve-backup.ts';
 import type { TokenIssuer } from './discovery/token-issuer.ts';
 import type { ServerVersion } from './discovery/version.ts';
@@ -24,6 +25,7 @@ import { type Negotiated, negotiate } from './requests/media-type.ts';
 import { parseRoute, type ResourceTarget, type Route } from './requests/route.ts';
 import type { App, Crowd, ServerRequest, ServerResponse } from './requests/server-request.ts';
 import { TimedRequest } from './requests/timed-request.ts';
+import { withSignal } from './requests/with-signal.ts';
 import type { Answerers } from './verbs/answer.ts';
 import { checkRepresentation } from './verbs/represent.ts';
 import { selectionOf } from './verbs/selection.ts';
@@ -181,10 +183,18 @@ function servedBy(
     representation,
   };
   return warningOf(served.kind.deprecation, () => {
-    if (isLasting) return handler(context);
+    if (isLasting) return lasting(deps, context, handler);
     const answer = () => withDeadline(context, timed, handler);
     return isOwn(identity) ? answer() : limits[crowd].run(answer);
   });
+}
+
+/** What goes on goes on as long as its caller may come in. */
+function lasting(deps: AppDeps, context: VerbContext, handler: VerbHandler): Eventual<ServerResponse> {
+  const known = WhileKnown.of(context.request, context.identity, deps);
+  if (known === undefined) return handler(context);
+  const request = withSignal(context.request, known.refused);
+  return lookedAfter(known, () => handler({ ...context, request }));
 }
 
 const PLAIN: Pick<Negotiated, 'representation'> = { representation: 'Object' };

@@ -28,6 +28,14 @@ import PkiShow from './commands/pki/show.ts';
 import Restore from './commands/restore.ts';
 import Scrub from './commands/scrub.ts';
 import Status from './commands/status.ts';
+import TenantCreate from './commands/tenant/create.ts';
+import TenantDelete from './commands/tenant/delete.ts';
+import TenantDisable from './commands/tenant/disable.ts';
+import TenantEnable from './commands/tenant/enable.ts';
+import TenantGet from './commands/tenant/get.ts';
+import TenantKubeconfig from './commands/tenant/kubeconfig.ts';
+import TenantList from './commands/tenant/list.ts';
+import TenantToken from './commands/tenant/token.ts';
 import Uncordon from './commands/uncordon.ts';
 import Up from './commands/up.ts';
 import Version from './commands/version.ts';
@@ -65,6 +73,14 @@ export const COMMANDS = {
   restore: Restore,
   scrub: Scrub,
   status: Status,
+  'tenant:create': TenantCreate,
+  'tenant:delete': TenantDelete,
+  'tenant:disable': TenantDisable,
+  'tenant:enable': TenantEnable,
+  'tenant:get': TenantGet,
+  'tenant:kubeconfig': TenantKubeconfig,
+  'tenant:list': TenantList,
+  'tenant:token': TenantToken,
   uncordon: Uncordon,
   up: Up,
   version: Version,

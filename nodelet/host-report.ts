@@ -16,7 +16,7 @@ export interface HostFacts {
 
 export interface HostReport {
   readonly host: Host;
-  readonly platform: { readonly os: 'darwin' | 'linux'; readonly arch: string };
+  readonly platform: { readonly os: 'darwin' | 'linux'; readonly arch: string; readonly chip?: string };
   readonly driver: { readonly name: 'sim' | 'qemu' | 'vz'; readonly capabilities: DriverCapabilities };
   /** A sentence instead, when the driver does not answer; what it told before stays in the status. */
   readonly facts: HostFacts | string;
@@ -34,10 +34,11 @@ export interface HostReport {
  */
 export function hostStatus(report: HostReport): StatusFields<Host> {
   const { host, driver, facts, platform, images } = report;
-  const { version, accelerator, acceleratorNote, guestOS } = driver.capabilities;
+  const { version, accelerator, acceleratorNote, guestOS, nested } = driver.capabilities;
   return {
     ...(typeof facts === 'string' ? {} : amounts(report, facts)),
     ...platform,
+    nested: nested === true,
     driver: {
       name: driver.name,
       version,

@@ -1,4 +1,4 @@
-import { arch, platform } from 'node:os';
+import { arch, cpus, platform } from 'node:os';
 import type { Driver } from './drivers/driver.ts';
 import { orAborted } from './drivers/or-aborted.ts';
 import { machineProcesses } from './drivers/qemu/machine-processes.ts';
@@ -79,6 +79,11 @@ async function serveStreams(
 
 /** Simulated hosts are Macs wherever they are simulated. */
 function platformOf(driver: Driver): NodeletOptions['platform'] {
-  if (driver.name === 'sim') return { os: 'darwin', arch: 'arm64' };
-  return { os: platform() === 'darwin' ? 'darwin' : 'linux', arch: arch() };
+  if (driver.name === 'sim') return { os: 'darwin', arch: 'arm64', chip: 'simulated' };
+  const chip = cpus()[0]?.model.trim();
+  return {
+    os: platform() === 'darwin' ? 'darwin' : 'linux',
+    arch: arch(),
+    ...(chip === undefined || chip === '' ? {} : { chip }),
+  };
 }

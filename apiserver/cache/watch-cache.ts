@@ -5,6 +5,7 @@ import { fromStore } from '../registry/store-failure.ts';
 import { type Batch, type Entry, type Store, StoreError, type StoreErrorReason } from '../store/store.ts';
 import { joinStoreKey, parseStoreKey } from './keys.ts';
 import { ObjectCodec } from './object-codec.ts';
+import { readAhead } from './read-ahead.ts';
 import { type CacheEvent, ResourceCache, type RingLimits } from './resource-cache.ts';
 import { removedAt, type StoredObject } from './stored-object.ts';
 
@@ -44,11 +45,16 @@ export class WatchCache {
   /** Reads the state as it was a little while ago, replays what came since, and follows the store until the signal aborts: `following` ends then, or rejects when the store ends it. */
   async start(signal: AbortSignal): Promise<{ readonly following: Promise<void> }> {
     const target = await this.#latest({ signal });
-    await this.#load(Math.max(this.#store.compactedRevision(), target - REPLAY_REVISIONS), signal).catch((error) => {
+    const base = Math.max(this.#store.compactedRevision(), target - REPLAY_REVISIONS);
+    // History comes in its own time: etcd tells it a thousand revisions at a time, ten times a second.
+    const history = readAhead(this.#store, { from: base, upTo: target }, signal);
+    history.catch(() => {});
+    await this.#load(base, signal).catch((error) => {
       // Another process may compact at any time, up to what is now.
       if (!isStoreError(error, 'Compacted')) throw error;
       return this.#listAgain(signal);
     });
+    for (const batch of await history) if (batch.revision > this.#revision) this.#apply(batch);
     const following = this.#follow(signal);
     await this.waitFor(target, signal);
     return { following };

@@ -9,6 +9,7 @@ import { type AdmitDeps, admitRequest } from '../admit-request.ts';
 import { askOf } from '../app.ts';
 import { authorize, authorizeObject } from '../auth/authorize.ts';
 import { authorizeHost } from '../auth/authorize-host.ts';
+import { WhileKnown } from '../auth/while-known.ts';
 import { noSuchResource } from '../documents.ts';
 import { endSocket } from '../end-socket.ts';
 import type { Upgrader } from '../listen.ts';
@@ -124,10 +125,28 @@ async function acceptRelay({ hub }: UpgradeDeps, context: VerbContext): Promise<
   return joined(protocol, nodelet);
 }
 
-async function acceptExec({ dialer }: UpgradeDeps, context: VerbContext): Promise<Accepted> {
+/** A command that goes on as long as whoever gave it may come in. */
+async function acceptExec(deps: UpgradeDeps, context: VerbContext): Promise<Accepted> {
   const protocol = offer(context, CHANNEL_PROTOCOL);
-  return joined(protocol, await dialExec(context, dialer, context.request.signal));
+  const accepted = joined(protocol, await dialExec(context, deps.dialer, context.request.signal));
+  const known = WhileKnown.of(context.request, context.identity, deps);
+  if (known === undefined) return accepted;
+  return {
+    protocol,
+    take(client) {
+      accepted.take(client);
+      known.refused.addEventListener('abort', () => client.close(NOT_KNOWN, 'the credential is refused by now'));
+      client.once('close', () => known[Symbol.dispose]());
+    },
+    abandon() {
+      known[Symbol.dispose]();
+      accepted.abandon?.();
+    },
+  };
 }
+
+/** What a stream is closed with whose credential is good no more. */
+const NOT_KNOWN = 4401;
 
 function joined(protocol: string, nodelet: WebSocket): Accepted {
   return {

@@ -2,7 +2,7 @@ import { ApiError } from '../../resources/meta/api-error.ts';
 import { type KubeObject, valueAt } from '../../resources/meta/object.ts';
 import { placeObjects } from '../apply/placed.ts';
 import { readSources } from '../apply/sources.ts';
-import { confirm } from '../confirm.ts';
+import { confirm, type Deed } from '../confirm.ts';
 import type { Target } from '../coppice-command.ts';
 import { type DiscoveredResource, discover } from '../discovery/discovery.ts';
 import { selectionOf } from '../discovery/selection.ts';
@@ -43,7 +43,7 @@ export async function deleteObjects(io: Io, target: Target, options: DeleteOptio
   await using session = await openSession(io, target);
   const doomed = fromFiles ? await placeObjects(session, sources) : await chosen(session, options);
   if (doomed.length === 0) return printLine(io, 'No resources found');
-  if (!options.yes && !options.dryRun) await confirmed(io, doomed);
+  if (!options.yes && !options.dryRun) await confirm(io, deedOf(doomed));
   using deadline = new Deadline(io.signal, timeoutMs === 0 ? undefined : timeoutMs);
   const leaving: { doomed: Doomed; uid: string }[] = [];
   let failed = 0;
@@ -83,14 +83,14 @@ async function chosen(session: Session, options: DeleteOptions): Promise<Doomed[
   return out;
 }
 
-async function confirmed(io: Io, doomed: readonly Doomed[]): Promise<void> {
+function deedOf(doomed: readonly Doomed[]): Deed {
   const shown = doomed.map((one) => {
     const where = one.namespace === undefined ? '' : ` in ${one.namespace}`;
     return `${objectName(one.resource, one.name)}${where}`;
   });
   const some = shown.length > 10 ? [...shown.slice(0, 10), `… and ${shown.length - 10} more`] : shown;
-  const all = some.join(', ');
-  await confirm(io, { what: `this deletes ${all}`, question: `Delete ${all}?`, undone: 'nothing was deleted' });
+  const names = some.join(', ');
+  return { tells: `this deletes ${names}`, asks: `Delete ${names}?`, undone: 'nothing was deleted' };
 }
 
 /** Asks for the deletion and answers the uid of what is on its way out. */

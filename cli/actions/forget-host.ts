@@ -56,8 +56,8 @@ async function ask(io: Io, { metadata, status }: Host, vms: readonly VM[]): Prom
   const loses = vms.length === 0 ? '' : `, and loses its VMs ${names.join(', ')}${more}`;
   const lease = status?.lease === undefined ? '' : `, and ends the lease of ${status.lease.namespace}`;
   await confirm(io, {
-    what: `this gives host ${name} up${loses}${lease}`,
-    question: `Give host ${name} up${loses}${lease}?`,
+    tells: `this gives host ${name} up${loses}${lease}`,
+    asks: `Give host ${name} up${loses}${lease}?`,
     undone: 'nothing was given up',
   });
 }

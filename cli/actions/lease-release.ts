@@ -32,8 +32,8 @@ export async function releaseLease(io: Io, target: Target, options: LeaseRelease
   if (!options.yes) {
     const how = force ? 'now, whatever its minimum' : (at ?? 'as soon as its minimum is over');
     await confirm(io, {
-      what: `this ends lease ${name} (${how}) and deletes the VMs on its host`,
-      question: `End lease ${name} (${how}), and delete the VMs on its host?`,
+      tells: `this ends lease ${name} (${how}) and deletes the VMs on its host`,
+      asks: `End lease ${name} (${how}), and delete the VMs on its host?`,
       undone: 'nothing was released',
     });
   }

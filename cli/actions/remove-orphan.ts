@@ -29,8 +29,8 @@ export async function removeOrphans(io: Io, target: Target, options: RemoveOrpha
   const orphans = status?.orphans ?? [];
   const doomed = ids.map((id) => orphans.find((orphan) => orphan.id === id) ?? missing(id, name, orphans));
   if (!options.yes) {
-    const all = `${doomed.map(({ id, label }) => `${id} (${label})`).join(', ')} on ${name}, with their disks`;
-    await confirm(io, { what: `this removes ${all}`, question: `Remove ${all}?`, undone: 'nothing was removed' });
+    const what = `${doomed.map(({ id, label }) => `${id} (${label})`).join(', ')} on ${name}, with their disks`;
+    await confirm(io, { tells: `this removes ${what}`, asks: `Remove ${what}?`, undone: 'nothing was removed' });
   }
   // Those that are gone mean nothing any more.
   const named = (spec.removeOrphans ?? []).filter((id) => orphans.some((orphan) => orphan.id === id));

@@ -30,8 +30,8 @@ export async function scrubHost(io: Io, target: Target, options: ScrubOptions): 
   const hosts = session.client.resource<Host>(HOSTS);
   const host = await hosts.get(name, io.signal);
   if (options.force && !options.yes) {
-    const all = `every VM on ${name}, and every guest that has none, with their disks`;
-    await confirm(io, { what: `this deletes ${all}`, question: `Delete ${all}?`, undone: 'nothing was asked for' });
+    const what = `every VM on ${name}, and every guest that has none, with their disks`;
+    await confirm(io, { tells: `this deletes ${what}`, asks: `Delete ${what}?`, undone: 'nothing was asked for' });
   }
   const requestedAt = nextInstant(host);
   const scrub = { requestedAt, force: options.force || null };

@@ -1,5 +1,5 @@
 import { LEASE_FINALIZER } from '../../resources/guards/lease-admission.ts';
-import { endMs, holdsHost } from '../../resources/guards/lease-term.ts';
+import { endMs, holdsHost, isHostGone } from '../../resources/guards/lease-term.ts';
 import { hostShareOf } from '../../resources/guards/shares.ts';
 import type { WorldView } from '../../resources/guards/world.ts';
 import type { Host } from '../../resources/kinds/host.ts';
@@ -22,7 +22,10 @@ export type End =
 export function decideEnd(lease: Lease, vms: readonly VM[], world: WorldView, reading: Reading): End {
   if (lease.status?.phase === 'Ended') return isHeldByUs(lease) ? { kind: 'release' } : { kind: 'nothing' };
   if (!holdsHost(lease)) return { kind: 'nothing' };
-  if (lease.status?.phase === 'Ending') return clearing(vms, lease.metadata.namespace ?? '', world);
+  if (lease.status?.phase === 'Ending') {
+    // What is on another machine of that name is none of this lease's.
+    return clearing(isHostGone(lease, world) ? [] : vms, lease.metadata.namespace ?? '', world);
+  }
   return whetherOver(endMs(lease, world), reading);
 }
 

@@ -31,7 +31,7 @@ export function leaseDuty({ client, informers, events, clock, log }: DutyParts):
   const view = new LeaseWorld(informers);
   const steady = new SteadyClock(clock);
   const deps: LeaseDeps = { client, leases, waiting, hosts, vmsByHost, view, events, clock, steady, log };
-  const passWhen = (matters: boolean) => (matters && waiting.count(WAITING) > 0 ? [PASS] : []);
+  const passWhen = (matters: () => boolean) => (waiting.count(WAITING) > 0 && matters() ? [PASS] : []);
   const specMoved = ({ before, after }: Change<KubeObject>) =>
     before?.metadata.uid !== after?.metadata.uid ||
     before?.metadata.deletionTimestamp !== after?.metadata.deletionTimestamp ||
@@ -47,11 +47,11 @@ export function leaseDuty({ client, informers, events, clock, log }: DutyParts):
       watchCache(hosts, ({ key, before, after }) =>
         jsonEqual(standingOf(before), standingOf(after)) ? [] : endingsOn(key),
       ),
-      watchCache(hosts, ({ before, after }) => passWhen(!jsonEqual(factsOf(before), factsOf(after))), GATHER_MS),
+      watchCache(hosts, ({ before, after }) => passWhen(() => !jsonEqual(factsOf(before), factsOf(after))), GATHER_MS),
       watchCache(vms, (change) => [...leftBy(change)].flatMap(endingsOn)),
-      watchCache(vms, (change) => passWhen(leftBy(change).size > 0), GATHER_MS),
-      watchCache(informers.of(Tenant), (change) => passWhen(specMoved(change)), GATHER_MS),
-      watchCache(informers.of(Policy), (change) => passWhen(specMoved(change)), GATHER_MS),
+      watchCache(vms, (change) => passWhen(() => leftBy(change).size > 0), GATHER_MS),
+      watchCache(informers.of(Tenant), (change) => passWhen(() => specMoved(change)), GATHER_MS),
+      watchCache(informers.of(Policy), (change) => passWhen(() => specMoved(change)), GATHER_MS),
     ],
     // One pass at a time; ends go beside it.
     workers: 4,

@@ -64,6 +64,8 @@ export interface DriverCapabilities {
   /** Why the faster accelerator is not used, when it is not. */
   readonly acceleratorNote?: string;
   readonly guestOS: readonly ('macos' | 'linux')[];
+  /** Whether guests can run guests. */
+  readonly nested?: boolean;
   readonly pause: boolean;
   readonly exec: boolean;
 }

@@ -1,8 +1,11 @@
+import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { hostIdentity, type Identity, OPERATOR } from '../../apiserver/auth/identity.ts';
 import { ApiClient } from '../../apiserver/client/client.ts';
+import { FleetCheck } from '../../apiserver/client/cut/fleet-check.ts';
 import type { Store } from '../../apiserver/store/store.ts';
 import type { DutyName } from '../../controllers/duties.ts';
 import { Semaphore } from '../../nodelet/drivers/semaphore.ts';
@@ -12,6 +15,7 @@ import type { SimGuest } from '../../nodelet/drivers/sim/sim-guests-file.ts';
 import { type RunningNodelet, runNodelet } from '../../nodelet/run-nodelet.ts';
 import { silentLogger } from '../../resources/ambient/log.ts';
 import { ManualClock } from '../../resources/ambient/manual-clock.ts';
+import type { Violation } from '../../resources/invariants/fleet-checker.ts';
 import { Host } from '../../resources/kinds/host.ts';
 import { Image } from '../../resources/kinds/image.ts';
 import { Lease } from '../../resources/kinds/lease.ts';
@@ -27,6 +31,10 @@ import { Fleet } from './fleet.ts';
 import { type RawAnswer, send } from './raw.ts';
 
 const GIB = 1024 ** 3;
+const HOUR_MS = 3_600_000;
+const PATIENCE_MS = 15_000;
+/** Half a minute of the story. */
+const SLOW_TURNS = 600;
 const APPLY = { 'content-type': 'application/merge-patch+json' };
 
 /** A clock whose hands an operator may move; the time that goes by is another matter. */
@@ -58,17 +66,24 @@ const UNHEARD: readonly DutyName[] = ['tenant', 'image', 'lease', 'placement', '
 
 /**
  * A fleet in this process for stories: the real server over a store in memory (or another), the real duties, a nodelet with a simulated driver on each Mac,
- * and time that goes by when told. It begins on 1 March 2026 at 10:00 UTC.
+ * and time that goes by when told. It begins on 1 March 2026 at 10:00 UTC. Every revision of it is judged by the promises about the fleet, and a story in
+ * which one is broken fails when it ends.
  */
 export class FleetWorld implements AsyncDisposable {
   readonly clock: SettableClock;
   readonly fleet: Fleet;
   readonly #macs = new Map<string, Mac>();
   readonly #folder = mkdtempSync(join(tmpdir(), 'coppice-story-'));
+  readonly #unchecked = new AbortController();
+  readonly #checking: Promise<void>;
+  readonly #violations: Violation[] = [];
 
   private constructor(fleet: Fleet, clock: SettableClock) {
     this.fleet = fleet;
     this.clock = clock;
+    const listener = { violation: (violation: Violation) => this.#violations.push(violation) };
+    const check = new FleetCheck({ client: fleet.test.client, clock, random: () => 0.5, listener });
+    this.#checking = check.run(this.#unchecked.signal);
   }
 
   static async start(
@@ -90,9 +105,19 @@ export class FleetWorld implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    // Watches tell within a second that there is no more.
+    for (let turn = 0; turn < 5; turn++) await this.settles();
+    this.#unchecked.abort(new Error('the story is over'));
+    await this.#checking;
     for (const mac of this.#macs.values()) await mac.stop();
     await this.fleet[Symbol.asyncDispose]();
     rmSync(this.#folder, { recursive: true, force: true });
+    const broken = this.#violations.filter(({ standing }) => !standing);
+    assert.deepEqual(
+      broken.map(({ invariant, message }) => `${invariant}: ${message}`),
+      [],
+      'promises about the fleet',
+    );
   }
 
   startControllers(...only: readonly DutyName[]): void {
@@ -255,9 +280,24 @@ export class FleetWorld implements AsyncDisposable {
     await quiesce();
   }
 
-  /** Lets time pass until something holds; an hour at most. */
+  /**
+   * Lets time pass until something holds; an hour at most. It passes slowly at first: nodelets have files to write and programs to run meanwhile, which take
+   * time of the machine that runs this, and deadlines of theirs must not be over first.
+   */
   async until(what: string, holds: () => boolean): Promise<void> {
-    await this.fleet.eventually(what, holds);
+    const endMs = this.clock.monotonic() + HOUR_MS;
+    const deadlineMs = performance.now() + PATIENCE_MS;
+    for (let [turn, stepMs] = [0, 50]; ; turn++) {
+      await quiesce();
+      if (holds()) return;
+      if (performance.now() > deadlineMs) {
+        const errors = this.fleet.errors.slice(-3).join(' | ');
+        throw new Error(`never came true: ${what}; last errors: ${errors}`);
+      }
+      await delay(1);
+      if (turn > SLOW_TURNS) stepMs *= 1.2;
+      if (this.clock.monotonic() < endMs) await this.clock.advance(Math.min(stepMs, endMs - this.clock.monotonic()));
+    }
   }
 
   async create<T extends KubeObject>(

@@ -21,7 +21,7 @@ describe('nodelet: its Host', () => {
     assert.deepEqual(host?.status?.capacity, { vcpus: 8, memory: '16Gi', disk: '256Gi' });
     assert.equal(host?.status?.allocatable?.memory, '14Gi');
     assert.equal(host?.status?.free?.memory, '14Gi');
-    assert.equal(host?.status?.os, 'darwin');
+    assert.deepEqual([host?.status?.os, host?.status?.chip, host?.status?.nested], ['darwin', 'simulated', true]);
     assert.deepEqual(host?.status?.macosSlots, { total: 2, used: 0, leaked: 0 });
     assert.equal(host && findCondition(host, 'DriverReady')?.status, 'True');
     assert.equal(host?.status?.images?.[0]?.digest, (await world.driver.facts('tiny')).digest);

@@ -215,6 +215,7 @@ describe('what a lease was granted for', () => {
     await world.patches('acme/ci', { spec: { duration: '30h' } });
     const { pricePerHour, currency, hostInfo } = world.lease()?.status ?? {};
     assert.deepEqual([pricePerHour, currency], ['1.95', 'EUR']);
-    assert.deepEqual(hostInfo, { vcpus: 24, memory: '62Gi', os: 'darwin', arch: 'arm64', macosSlots: 2 });
+    const machine = { os: 'darwin', arch: 'arm64', chip: 'simulated', nested: true };
+    assert.deepEqual(hostInfo, { vcpus: 24, memory: '62Gi', ...machine, macosSlots: 2 });
   });
 });

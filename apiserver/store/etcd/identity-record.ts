@@ -1,6 +1,6 @@
-import type { IKeyValue } from 'etcd3/lib/rpc.js';
 import { isObject } from '../../../resources/meta/object.ts';
 import { StoreError, type StoreOrigin } from '../store.ts';
+import type { KeyPair } from './key-pair.ts';
 import type { Layout } from './layout.ts';
 
 /** What this code reads. A store with a greater number is refused. */
@@ -34,7 +34,7 @@ export function encodeIdentity({ base, uid, ...marks }: IdentityRecord): Buffer 
 }
 
 /** Throws `Unreadable` when it is no identity, or one of a newer version. */
-export function parseIdentity({ value }: Pick<IKeyValue, 'value'>, layout: Layout): IdentityRecord {
+export function parseIdentity({ value }: Pick<KeyPair, 'value'>, layout: Layout): IdentityRecord {
   const parsed = parsedJson(value.toString());
   const record = isObject(parsed) ? parsed : {};
   const { schema, uid, base, origin, unfinished, moved } = record;

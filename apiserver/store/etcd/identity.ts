@@ -1,10 +1,11 @@
-import type { ITxnResponse } from 'etcd3/lib/rpc.js';
 import type { Ids } from '../../../resources/ambient/ids.ts';
 import { StoreError, type StoreOrigin } from '../store.ts';
 import { EtcdCallError } from './call-error.ts';
+import { CHOICE_PATH, type Choice, type Chosen, decodeChoice, encodeChoice } from './choice-messages.ts';
 import type { EtcdConnection } from './connection.ts';
 import { encodeIdentity, type IdentityRecord, parseIdentity } from './identity-record.ts';
 import { type Layout, Revisions } from './layout.ts';
+import { decodeRange, encodeRange, RANGE_PATH } from './range-messages.ts';
 
 export interface Identity {
   readonly uid: string;
@@ -41,24 +42,20 @@ export async function existingIdentity(
 export async function readIdentityRecord(
   connection: EtcdConnection,
   layout: Layout,
-): Promise<{ readonly record: IdentityRecord; readonly modRevision: string } | undefined> {
-  const answer = await connection.read((kv, options) =>
-    kv.txn(
-      {
-        compare: [],
-        success: [
-          { request_range: { ...layout.everything, limit: 1, keys_only: true } },
-          { request_range: { key: layout.meta } },
-        ],
-        failure: [],
-      },
-      options,
-    ),
-  );
-  const [any] = answer.responses[0]?.response_range.kvs ?? [];
+): Promise<{ readonly record: IdentityRecord; readonly modRevision: number } | undefined> {
+  const chosen = await choose(connection, {
+    whenMet: [{ range: { keys: layout.everything, limit: 1, keysOnly: true } }, { range: { keys: layout.meta } }],
+    otherwise: [],
+  });
+  const [any] = chosen.answers[0]?.pairs ?? [];
   if (any === undefined) return undefined;
-  const meta = metaIn(answer, layout);
-  return { record: parseIdentity(meta, layout), modRevision: meta.mod_revision };
+  const meta = metaIn(chosen, layout);
+  return { record: parseIdentity(meta, layout), modRevision: meta.modRevision };
+}
+
+/** Does the one thing or the other, in one step. Only what may be done twice. */
+export async function choose(connection: EtcdConnection, choice: Choice): Promise<Chosen> {
+  return decodeChoice(await connection.ask(CHOICE_PATH, encodeChoice(choice)));
 }
 
 /** The answer that has the identity; where the root is still empty, the given one is made first. */
@@ -67,35 +64,28 @@ export async function findOrMake(
   layout: Layout,
   made: IdentityRecord | undefined,
 ): Promise<Found> {
-  const put = made === undefined ? [] : [{ request_put: { key: layout.meta, value: encodeIdentity(made) } }];
-  const answer = await connection.read((kv, options) =>
-    kv.txn(
-      {
-        // No key under the root was ever created: the compare covers all of them.
-        compare: [{ ...layout.everything, target: 'Create', result: 'Equal', create_revision: 0 }],
-        success: [...put, { request_range: { key: layout.meta } }],
-        failure: [{ request_range: { key: layout.meta } }],
-      },
-      options,
-    ),
-  );
-  if (answer.succeeded && made === undefined)
+  const put = made === undefined ? [] : [{ put: { key: layout.meta, value: encodeIdentity(made) } }];
+  const ask = { range: { keys: layout.meta } };
+  // No key under the root was ever created: the condition is about all of them.
+  const when = { neverCreated: layout.everything };
+  const answer = await choose(connection, { when, whenMet: [...put, ask], otherwise: [ask] });
+  if (answer.met && made === undefined)
     throw new StoreError('Unreadable', `there is no store under ${layout.root} in etcd`);
   const meta = metaIn(answer, layout);
   return { answer, record: parseIdentity(meta, layout) };
 }
 
 /** What makes an identity of what etcd answered. */
-export function identityOf(answer: ITxnResponse, record: IdentityRecord): Identity {
-  const [meta] = answer.responses.at(-1)?.response_range.kvs ?? [];
+export function identityOf(answer: Chosen, record: IdentityRecord): Identity {
+  const [meta] = answer.answers.at(-1)?.pairs ?? [];
   if (meta === undefined) throw new TypeError('an answer without the identity');
-  const revisions = new Revisions(Number(meta.create_revision) - record.base);
+  const revisions = new Revisions(meta.createRevision - record.base);
   return {
     uid: record.uid,
     origin: record.origin,
     revisions,
-    revision: revisions.ours(answer.header.revision),
-    floor: revisions.ours(meta.mod_revision),
+    revision: revisions.ours(answer.revision),
+    floor: revisions.ours(meta.modRevision),
   };
 }
 
@@ -110,12 +100,12 @@ export async function confirmIdentity(
   revision: number,
   signal: AbortSignal,
 ): Promise<number> {
-  const answer = await connection.read((kv, options) => kv.range({ key: layout.meta }, options), signal);
-  const [meta] = answer.kvs;
+  const answer = decodeRange(await connection.ask(RANGE_PATH, encodeRange({ keys: layout.meta }), signal));
+  const [meta] = answer.pairs;
   const found = meta && parseIdentity(meta, layout);
-  if (found?.uid !== uid || meta === undefined || revisions.ours(meta.create_revision) !== found.base)
+  if (found?.uid !== uid || meta === undefined || revisions.ours(meta.createRevision) !== found.base)
     throw new StoreError('Unreadable', `etcd no longer holds the store ${uid} under ${layout.root}`);
-  const now = revisions.ours(answer.header.revision);
+  const now = revisions.ours(answer.revision);
   if (now < revision)
     throw new StoreError('Unreadable', `the data in etcd went back from revision ${revision} to ${now}`);
   return now;
@@ -131,9 +121,9 @@ export async function findCompacted(
   { revisions, revision, floor }: Identity,
 ): Promise<number> {
   const readable = async (at: number) => {
-    const query = { key: layout.meta, revision: revisions.theirs(at), keys_only: true };
+    const query = { keys: layout.meta, revision: revisions.theirs(at), keysOnly: true };
     try {
-      await connection.read((kv, options) => kv.range(query, options));
+      await connection.ask(RANGE_PATH, encodeRange(query));
       return true;
     } catch (error) {
       if (error instanceof EtcdCallError && error.failure === 'Compacted') return false;
@@ -152,12 +142,12 @@ export async function findCompacted(
 }
 
 interface Found {
-  readonly answer: ITxnResponse;
+  readonly answer: Chosen;
   readonly record: IdentityRecord;
 }
 
-function metaIn({ responses }: ITxnResponse, layout: Layout) {
-  const meta = responses.at(-1)?.response_range.kvs[0];
+function metaIn({ answers }: Chosen, layout: Layout) {
+  const meta = answers.at(-1)?.pairs[0];
   if (meta === undefined)
     throw new StoreError('Unreadable', `etcd has keys under ${layout.root}/ that are not those of a store`);
   return meta;

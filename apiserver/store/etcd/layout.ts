@@ -1,5 +1,5 @@
-import type { IKeyValue } from 'etcd3/lib/rpc.js';
 import type { Entry, StoreEvent } from '../store.ts';
+import type { KeyPair } from './key-pair.ts';
 import type { KeyEvent } from './watch-messages.ts';
 
 const AFTER_SLASH = '0';
@@ -64,9 +64,9 @@ export class Revisions {
     this.#base = base;
   }
 
-  ours(etcd: string | number): number {
-    const revision = Number(etcd);
-    if (!Number.isSafeInteger(revision)) throw new RangeError(`etcd revision ${etcd} is beyond what can be counted`);
+  ours(revision: number): number {
+    if (!Number.isSafeInteger(revision))
+      throw new RangeError(`etcd revision ${revision} is beyond what can be counted`);
     return revision === 0 ? 0 : revision - this.#base;
   }
 
@@ -82,12 +82,12 @@ export class Revisions {
   }
 }
 
-export function entryOf(kv: IKeyValue, key: string, revisions: Revisions): Entry {
+export function entryOf(pair: KeyPair, key: string, revisions: Revisions): Entry {
   return {
     key,
-    value: bytesOf(kv.value),
-    modRevision: revisions.ours(kv.mod_revision),
-    createRevision: revisions.ours(kv.create_revision),
+    value: bytesOf(pair.value),
+    modRevision: revisions.ours(pair.modRevision),
+    createRevision: revisions.ours(pair.createRevision),
   };
 }
 

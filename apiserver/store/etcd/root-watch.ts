@@ -4,6 +4,7 @@ import { type Batch, StoreError } from '../store.ts';
 import { WatchHub } from '../watch-hub.ts';
 import { batchesAfter, type Source } from './batches.ts';
 import { confirmIdentity } from './identity.ts';
+import { encodeEmptyPut, PUT_PATH } from './member-messages.ts';
 
 interface RootWatchOptions extends Source {
   readonly uid: string;
@@ -197,7 +198,7 @@ export class RootWatch {
   #sync(): void {
     const { connection, layout, log } = this.#options;
     this.#syncing ??= connection
-      .write((kv, options) => kv.put({ key: layout.sync, value: Buffer.alloc(0) }, options), connection.deadline())
+      .send(PUT_PATH, encodeEmptyPut(layout.sync), connection.deadline())
       .then(
         () => {},
         (error: unknown) => log.debug('the watch of etcd was not moved', { error: messageOf(error) }),

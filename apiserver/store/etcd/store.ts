@@ -25,7 +25,8 @@ import { readHistory } from './history.ts';
 import type { Identity } from './identity.ts';
 import { KeyOrder } from './key-order.ts';
 import { entryOf } from './layout.ts';
-import { encodeQuestion, RANGE_PATH, revisionIn } from './question.ts';
+import { COMPACT_PATH, decodeStatus, encodeCompaction, encodeNothing, STATUS_PATH } from './member-messages.ts';
+import { decodeRange, encodeRange, RANGE_PATH } from './range-messages.ts';
 import { Reach } from './reach.ts';
 import { readRange } from './read-range.ts';
 import { RootWatch } from './root-watch.ts';
@@ -105,7 +106,7 @@ export class EtcdStore implements Store {
     this.lost = promise;
     this.#source = opened;
     this.#clock = clock;
-    this.#question = encodeQuestion(opened.layout.meta);
+    this.#question = encodeRange({ keys: opened.layout.meta, countOnly: true });
     this.#latest = new SharedQuestion(clock, () => this.#askLatest());
     this.#compacted = compacted;
     this.#quotaBytes = options.quotaBytes ?? DEFAULT_QUOTA_BYTES;
@@ -146,12 +147,10 @@ export class EtcdStore implements Store {
     const away = this.#reach.whenAway();
     if (away !== undefined) await away;
     const { connection, layout, revisions } = this.#source;
-    const answer = await this.#reading(
-      connection.read((kv, options) => kv.range({ key: layout.key(key) }, options), signal),
-    );
+    const answer = await this.#reading(connection.ask(RANGE_PATH, encodeRange({ keys: layout.key(key) }), signal));
     this.#reach.heard();
-    const [kv] = answer.kvs;
-    return kv && entryOf(kv, key, revisions);
+    const [pair] = decodeRange(answer).pairs;
+    return pair && entryOf(pair, key, revisions);
   }
 
   async range(query: RangeQuery, signal?: AbortSignal): Promise<RangeResult> {
@@ -212,8 +211,8 @@ export class EtcdStore implements Store {
     this.#raise(revision);
     await untilAborted(this.#ranges.before(revision), signal);
     for (const step of compactionSteps(Math.max(from, this.#floor), Math.max(revision, this.#floor))) {
-      const request = { revision: this.#source.revisions.theirs(step), physical: true };
-      const compacting = this.#source.connection.read((kv, options) => kv.compact(request, options), signal);
+      const request = encodeCompaction(this.#source.revisions.theirs(step));
+      const compacting = this.#source.connection.ask(COMPACT_PATH, request, signal);
       await this.#reading(compacting.catch(unlessCompacted));
     }
   }
@@ -221,12 +220,13 @@ export class EtcdStore implements Store {
   /** Of the member that is asked. etcd never makes its file smaller by itself: what is not in use is room for later writes. */
   async size(signal?: AbortSignal): Promise<StoreSize> {
     this.#assertOpen();
-    const status = await this.#reading(this.#source.connection.status(signal));
+    const answer = await this.#reading(this.#source.connection.ask(STATUS_PATH, encodeNothing(), signal));
+    const { bytes, usedBytes, errors } = decodeStatus(answer);
     return {
-      bytes: Number(status.dbSize),
-      usedBytes: Number(status.dbSizeInUse),
+      bytes,
+      usedBytes,
       limitBytes: this.#quotaBytes,
-      refusing: status.errors.some((error) => error.includes(NO_SPACE_ALARM)),
+      refusing: errors.some((error) => error.includes(NO_SPACE_ALARM)),
     };
   }
 
@@ -332,7 +332,7 @@ export class EtcdStore implements Store {
 
   /** The revision of an answer, once the watch has come to it. */
   async #present(answer: Promise<Buffer>, signal?: AbortSignal): Promise<number> {
-    const revision = this.#source.revisions.ours(revisionIn(await this.#reading(answer)));
+    const revision = this.#source.revisions.ours(decodeRange(await this.#reading(answer)).revision);
     await this.#root.reached(revision, signal);
     this.#reach.heard();
     return revision;

@@ -1,28 +1,33 @@
+import { type ClientHttp2Session, type ClientHttp2Stream, constants, type IncomingHttpHeaders } from 'node:http2';
+import { EtcdCallError } from './call-error.ts';
 import {
-  type ClientHttp2Session,
-  type ClientHttp2Stream,
-  connect,
-  constants,
-  type IncomingHttpHeaders,
-} from 'node:http2';
-import type { Clock } from '../../../resources/ambient/clock.ts';
-import { callError, EtcdCallError } from './call-error.ts';
+  failureIn,
+  HEADERS,
+  hearStatus,
+  listenForLife,
+  messageOf,
+  openSession,
+  type SessionOptions,
+  unsent,
+} from './open-session.ts';
 
-export interface ChannelOptions {
-  /** `http://` or `https://`, host and port. */
-  readonly address: string;
-  readonly tls?: { readonly ca: string; readonly cert?: string; readonly key?: string };
-  readonly clock: Clock;
-}
-
-const CONNECT_MS = 2_000;
 /** How often the deadlines of all calls are looked at: one timer costs less than one a call. */
 const LOOK_MS = 250;
-/** How long a member may say nothing while calls are under way before it is asked for a sign of life, and how long it has to give one. */
-const QUIET_MS = 10_000;
-const PONG_MS = 5_000;
 const PREFIX_BYTES = 5;
-const MAX_ANSWER_BYTES = 4 << 20;
+const MAX_ANSWER_BYTES = 64 << 20;
+const WINDOW_BYTES = 8 << 20;
+
+/** A message to a path of gRPC. */
+export interface Call {
+  readonly path: string;
+  /** Prefix and all. */
+  readonly frame: Buffer;
+  readonly metadata: Readonly<Record<string, string>>;
+  /** When the call itself ends, by the monotonic clock. */
+  readonly deadlineMs: number;
+  /** Ends it sooner. */
+  readonly signal?: AbortSignal | undefined;
+}
 
 /**
  * Calls of one message each way to one member, gRPC over a session of HTTP/2 of its own: what a write takes through a gRPC library is three times
@@ -30,9 +35,9 @@ const MAX_ANSWER_BYTES = 4 << 20;
  * answered the connection.
  */
 export class UnaryChannel {
-  readonly #options: ChannelOptions;
+  readonly #options: SessionOptions;
   #session: ClientHttp2Session | undefined;
-  /** The one that is not there yet. */
+  /** Not there yet: nothing may be sent on it, as nobody could tell what became of that. */
   #opening: ClientHttp2Session | undefined;
   #connecting: Promise<ClientHttp2Session> | undefined;
   readonly #underWay = new Set<UnderWay>();
@@ -40,17 +45,12 @@ export class UnaryChannel {
   #listening = false;
   #closed = false;
 
-  constructor(options: ChannelOptions) {
+  constructor(options: SessionOptions) {
     this.#options = options;
   }
 
-  /** Sends a message, prefix and all, and answers the other side's without it. At the deadline, of the monotonic clock, the call itself ends. */
-  async call(
-    path: string,
-    frame: Buffer,
-    metadata: Readonly<Record<string, string>>,
-    deadlineMs: number,
-  ): Promise<Buffer> {
+  /** Answers the other side's message without its prefix. */
+  async call({ path, frame, metadata, deadlineMs, signal }: Call): Promise<Buffer> {
     const session = this.#usable() ?? (await this.#connect());
     let stream: ClientHttp2Stream;
     try {
@@ -58,13 +58,17 @@ export class UnaryChannel {
     } catch (error) {
       throw unsent(error);
     }
-    const underWay = { stream, deadlineMs };
+    const underWay = new UnderWay(stream, deadlineMs);
+    const unwanted = () => underWay.cancel(new Error('no longer wanted'));
     this.#underWay.add(underWay);
     this.#look();
     this.#listen(session);
+    signal?.addEventListener('abort', unwanted, { once: true });
+    if (signal?.aborted) unwanted();
     try {
-      return await exchange(stream, frame);
+      return await underWay.exchange(frame);
     } finally {
+      signal?.removeEventListener('abort', unwanted);
       this.#underWay.delete(underWay);
     }
   }
@@ -88,28 +92,12 @@ export class UnaryChannel {
     return this.#connecting;
   }
 
-  /** A session is there once the other side has said so: something in between may take connections for a member that is gone. */
-  #open(): Promise<ClientHttp2Session> {
-    const { address, tls, clock } = this.#options;
-    return new Promise((resolve, reject) => {
-      if (this.#closed) return reject(unsent('it is closed'));
-      const session = connect(address, { ...tls, maxSessionMemory: Number.MAX_SAFE_INTEGER });
-      this.#opening = session;
-      let why: unknown;
-      const stop = clock.after(CONNECT_MS, () => session.destroy(new Error('no answer in two seconds')));
-      session.on('error', (error) => {
-        why = error;
-      });
-      session.once('close', () => {
-        stop();
-        reject(unsent(why));
-      });
-      session.once('remoteSettings', () => {
-        stop();
-        this.#session = session;
-        resolve(session);
-      });
-    });
+  async #open(): Promise<ClientHttp2Session> {
+    if (this.#closed) throw unsent('it is closed');
+    const { session, opened } = openSession(this.#options, WINDOW_BYTES);
+    this.#opening = session;
+    this.#session = await opened;
+    return this.#session;
   }
 
   #look(): void {
@@ -119,100 +107,98 @@ export class UnaryChannel {
     clock.after(LOOK_MS, () => {
       this.#looking = false;
       const now = clock.monotonic();
-      for (const { stream, deadlineMs } of this.#underWay) if (now >= deadlineMs) cancel(stream);
+      for (const each of this.#underWay) if (now >= each.deadlineMs) each.cancel(new Error('no answer in time'));
       if (this.#underWay.size > 0) this.#look();
     });
   }
 
-  /** Pings while calls are under way: etcd takes pings of idle sessions for an attack. */
   #listen(session: ClientHttp2Session): void {
     if (this.#listening) return;
     this.#listening = true;
-    const { clock } = this.#options;
-    clock.after(QUIET_MS, () => {
-      this.#listening = false;
-      if (this.#underWay.size === 0 || session.destroyed) return;
-      const stop = clock.after(PONG_MS, () => session.destroy(new Error('no sign of life')));
-      session.once('close', stop);
-      session.ping(() => {
-        session.off('close', stop);
-        stop();
-      });
-      this.#listen(session);
-    });
-  }
-}
-
-const HEADERS = {
-  ':method': 'POST',
-  'content-type': 'application/grpc',
-  te: 'trailers',
-  'user-agent': 'coppice',
-} as const;
-
-interface UnderWay {
-  readonly stream: ClientHttp2Stream;
-  readonly deadlineMs: number;
-}
-
-const cancel = (stream: ClientHttp2Stream) => stream.close(constants.NGHTTP2_CANCEL);
-
-function exchange(stream: ClientHttp2Stream, frame: Buffer): Promise<Buffer> {
-  return new Promise((resolve, reject) => {
-    const pieces: Buffer[] = [];
-    let bytes = 0;
-    let said: IncomingHttpHeaders | undefined;
-    let why: unknown;
-    const hear = (heard: IncomingHttpHeaders) => {
-      if (heard['grpc-status'] !== undefined) said = heard;
-    };
     const over = () => {
-      if (said === undefined) reject(unanswered(stream, why));
-      else if (said['grpc-status'] !== '0') reject(callError(new Error(reasonIn(said))));
-      else settle(Buffer.concat(pieces), resolve, reject);
+      this.#listening = false;
     };
-    stream.once('response', hear).once('trailers', hear).once('close', over);
-    stream.on('data', (piece: Buffer) => {
-      bytes += piece.length;
-      if (bytes <= MAX_ANSWER_BYTES) pieces.push(piece);
-      else cancel(stream);
-    });
-    stream.on('end', () => {
-      if (said === undefined) return;
-      stream.off('close', over);
-      over();
-    });
-    stream.on('error', (error) => {
-      why = error;
-    });
-    stream.end(frame);
-  });
-}
-
-function settle(answer: Buffer, resolve: (message: Buffer) => void, reject: (error: EtcdCallError) => void): void {
-  const isWhole =
-    answer.length >= PREFIX_BYTES && answer[0] === 0 && answer.readUInt32BE(1) === answer.length - PREFIX_BYTES;
-  if (isWhole) resolve(answer.subarray(PREFIX_BYTES));
-  else reject(new EtcdCallError('Unclear', 'etcd gave an answer that cannot be read'));
-}
-
-/** Of a call that ended without a status. One that the other side refused to look at was not begun. */
-function unanswered({ rstCode }: ClientHttp2Stream, why: unknown): EtcdCallError {
-  if (rstCode === constants.NGHTTP2_REFUSED_STREAM) return unsent('the member takes no calls');
-  return new EtcdCallError('Unclear', `etcd ended the call without a word: ${messageOf(why)}`, { cause: why });
-}
-
-function reasonIn({ 'grpc-status': status, 'grpc-message': message }: IncomingHttpHeaders): string {
-  const text = String(message ?? '');
-  try {
-    return `${status} ${decodeURIComponent(text)}`;
-  } catch {
-    return `${status} ${text}`;
+    listenForLife(session, this.#options.clock, () => this.#underWay.size > 0, over);
   }
 }
 
-function unsent(why: unknown): EtcdCallError {
-  return new EtcdCallError('NotSent', `no connection to etcd: ${messageOf(why)}`, { cause: why });
+/** One call from its message to its answer. */
+class UnderWay {
+  readonly deadlineMs: number;
+  readonly #stream: ClientHttp2Stream;
+  #why: unknown;
+
+  constructor(stream: ClientHttp2Stream, deadlineMs: number) {
+    this.#stream = stream;
+    this.deadlineMs = deadlineMs;
+  }
+
+  cancel(why: Error): void {
+    this.#why ??= why;
+    this.#stream.close(constants.NGHTTP2_CANCEL);
+  }
+
+  exchange(frame: Buffer): Promise<Buffer> {
+    const stream = this.#stream;
+    return new Promise((resolve, reject) => {
+      const answer = new Answer();
+      let said: IncomingHttpHeaders | undefined;
+      const over = () => {
+        const failure = said === undefined ? this.#unanswered() : failureIn(said);
+        if (failure !== undefined) return reject(failure);
+        const message = answer.message();
+        if (message === undefined) reject(new EtcdCallError('Unclear', 'etcd gave an answer that cannot be read'));
+        else resolve(message);
+      };
+      hearStatus(stream, (headers) => {
+        said = headers;
+      });
+      stream.once('close', over);
+      stream.on('data', (piece: Buffer) => {
+        if (!answer.take(piece)) this.cancel(tooBig());
+      });
+      stream.on('end', () => {
+        if (said === undefined) return;
+        stream.off('close', over);
+        over();
+      });
+      stream.on('error', (error) => {
+        this.#why ??= error;
+      });
+      stream.end(frame);
+    });
+  }
+
+  /** Of a call that ended without a status. One that the other side refused to look at was not begun. */
+  #unanswered(): EtcdCallError {
+    const why = this.#why;
+    if (why instanceof EtcdCallError) return why;
+    if (this.#stream.rstCode === constants.NGHTTP2_REFUSED_STREAM) return unsent('the member takes no calls');
+    return new EtcdCallError('Unclear', `etcd ended the call without a word: ${messageOf(why)}`, { cause: why });
+  }
 }
 
-const messageOf = (why: unknown): string => (why instanceof Error ? why.message : String(why ?? 'it was closed'));
+const tooBig = () => new EtcdCallError('AnswerTooBig', `an answer of more than ${MAX_ANSWER_BYTES} bytes`);
+
+/** The pieces of one message with its prefix. */
+class Answer {
+  readonly #pieces: Buffer[] = [];
+  #bytes = 0;
+
+  /** False when the answer is, or says that it will be, longer than what is taken. */
+  take(piece: Buffer): boolean {
+    const first = this.#pieces.length === 0 && piece.length >= PREFIX_BYTES;
+    this.#bytes += piece.length;
+    this.#pieces.push(piece);
+    return this.#bytes <= MAX_ANSWER_BYTES && !(first && piece.readUInt32BE(1) > MAX_ANSWER_BYTES);
+  }
+
+  /** Undefined when they are none. */
+  message(): Buffer | undefined {
+    const [only] = this.#pieces;
+    const whole = this.#pieces.length === 1 && only !== undefined ? only : Buffer.concat(this.#pieces);
+    const isWhole =
+      whole.length >= PREFIX_BYTES && whole[0] === 0 && whole.readUInt32BE(1) === whole.length - PREFIX_BYTES;
+    return isWhole ? whole.subarray(PREFIX_BYTES) : undefined;
+  }
+}

@@ -1,6 +1,6 @@
 import { type StoreBirth, StoreError, type UnfinishedStore } from '../store.ts';
 import { EtcdConnection } from './connection.ts';
-import { findOrMake, type Identity, identityOf, readIdentityRecord } from './identity.ts';
+import { choose, findOrMake, type Identity, identityOf, readIdentityRecord } from './identity.ts';
 import { encodeIdentity, type IdentityRecord } from './identity-record.ts';
 import { Layout } from './layout.ts';
 import { DEFAULT_ROOT, openEtcdStoreAs } from './open-store.ts';
@@ -62,17 +62,8 @@ async function removeUnfinished(connection: EtcdConnection, layout: Layout): Pro
   if (found.record.unfinished !== true)
     throw new StoreError('Unreadable', `there is a store under ${layout.root} in etcd already, ${found.record.uid}`);
   // Only while it is still that one: another may have been finished since.
-  const mod_revision = found.modRevision;
-  await connection.read((kv, options) =>
-    kv.txn(
-      {
-        compare: [{ key: layout.meta, target: 'Mod', result: 'Equal', mod_revision }],
-        success: [{ request_delete_range: layout.everything }],
-        failure: [],
-      },
-      options,
-    ),
-  );
+  const when = { key: layout.meta, modRevision: found.modRevision };
+  await choose(connection, { when, whenMet: [{ remove: layout.everything }], otherwise: [] });
 }
 
 async function finishIdentity(options: EtcdStoreOptions, record: IdentityRecord): Promise<void> {
@@ -89,22 +80,17 @@ async function finishIdentity(options: EtcdStoreOptions, record: IdentityRecord)
 export async function replaceIdentity(
   connection: EtcdConnection,
   layout: Layout,
-  modRevision: string,
+  modRevision: number,
   record: IdentityRecord,
 ): Promise<void> {
   const value = encodeIdentity(record);
-  const answer = await connection.read((kv, options) =>
-    kv.txn(
-      {
-        compare: [{ key: layout.meta, target: 'Mod', result: 'Equal', mod_revision: modRevision }],
-        success: [{ request_put: { key: layout.meta, value } }],
-        failure: [{ request_range: { key: layout.meta } }],
-      },
-      options,
-    ),
-  );
-  if (answer.succeeded) return;
-  const [there] = answer.responses[0]?.response_range.kvs ?? [];
+  const answer = await choose(connection, {
+    when: { key: layout.meta, modRevision },
+    whenMet: [{ put: { key: layout.meta, value } }],
+    otherwise: [{ range: { keys: layout.meta } }],
+  });
+  if (answer.met) return;
+  const [there] = answer.answers[0]?.pairs ?? [];
   if (there === undefined || !there.value.equals(value))
     throw new StoreError('Unreadable', `somebody else changed the identity under ${layout.root} in etcd`);
 }

@@ -1,5 +1,6 @@
 import { FieldReader } from './field-reader.ts';
 import { FrameWriter } from './frame-writer.ts';
+import { type KeyPair, NO_PAIR, readPair } from './key-pair.ts';
 import type { KeySpan } from './layout.ts';
 
 export const WATCH_PATH = '/etcdserverpb.Watch/Watch';
@@ -19,20 +20,15 @@ export interface WatchAnswer {
   readonly events: readonly KeyEvent[];
 }
 
-export interface KeyEvent {
+export interface KeyEvent extends KeyPair {
   readonly deleted: boolean;
-  readonly key: Buffer;
-  readonly value: Buffer;
-  readonly createRevision: number;
-  readonly modRevision: number;
 }
 
 const CREATE = 1;
 const SPAN = { key: 1, rangeEnd: 2, startRevision: 3, fragment: 8 } as const;
 const MOST_BESIDES = 64;
-const GRPC_PREFIX_BYTES = 5;
 
-/** Asks for all changes of a span, in pieces where a transaction is large. */
+/** Asks for all changes of a span, in pieces where a transaction is large: a message with its prefix. */
 export function encodeWatch({ key, range_end, startRevision }: WatchedSpan): Buffer {
   const writer = new FrameWriter(key.length + range_end.length + MOST_BESIDES);
   const create = writer.begin(CREATE);
@@ -41,7 +37,7 @@ export function encodeWatch({ key, range_end, startRevision }: WatchedSpan): Buf
   writer.number(SPAN.startRevision, startRevision);
   writer.number(SPAN.fragment, 1);
   writer.end(create);
-  return writer.frame().subarray(GRPC_PREFIX_BYTES);
+  return writer.frame();
 }
 
 export function decodeWatch(bytes: Buffer): WatchAnswer {
@@ -63,30 +59,14 @@ export function decodeWatch(bytes: Buffer): WatchAnswer {
 }
 
 const DELETE = 1;
-const EMPTY: Buffer = Buffer.alloc(0);
 
 function readEvent(reader: FieldReader): KeyEvent {
   let deleted = false;
-  let pair: Omit<KeyEvent, 'deleted'> | undefined;
+  let pair = NO_PAIR;
   for (let field = reader.next(); field !== 0; field = reader.next()) {
     if (field === 1) deleted = reader.number() === DELETE;
     else if (field === 2) pair = readPair(reader.message());
     else reader.skip();
   }
-  return { deleted, ...(pair ?? { key: EMPTY, value: EMPTY, createRevision: 0, modRevision: 0 }) };
-}
-
-function readPair(reader: FieldReader): Omit<KeyEvent, 'deleted'> {
-  let key: Buffer = EMPTY;
-  let value: Buffer = EMPTY;
-  let createRevision = 0;
-  let modRevision = 0;
-  for (let field = reader.next(); field !== 0; field = reader.next()) {
-    if (field === 1) key = reader.bytes();
-    else if (field === 2) createRevision = reader.number();
-    else if (field === 3) modRevision = reader.number();
-    else if (field === 5) value = reader.bytes();
-    else reader.skip();
-  }
-  return { key, value, createRevision, modRevision };
+  return { deleted, ...pair };
 }

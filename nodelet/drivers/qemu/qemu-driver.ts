@@ -30,6 +30,7 @@ import { freeDiskBytes, hostCapacity } from './host-capacity.ts';
 import type { HostProcesses } from './host-processes.ts';
 import { ImageFolders } from './image-folders.ts';
 import { findQemu, type QemuArchitecture, type QemuInstallation } from './installation.ts';
+import { kvmNests } from './nested.ts';
 import { type Accelerator, type AcceleratorOption, chooseAccelerator } from './probe.ts';
 import { type GuestHost, QemuGuest } from './qemu-guest.ts';
 import { runTool } from './run-tool.ts';
@@ -86,6 +87,7 @@ export class QemuDriver implements Driver {
     qemu: QemuInstallation,
     accelerator: Accelerator,
     capacity: HostCapacity,
+    nested: boolean,
   ) {
     this.#options = options;
     this.#qemu = qemu;
@@ -97,6 +99,7 @@ export class QemuDriver implements Driver {
       accelerator: accelerator.kind,
       ...(accelerator.note === undefined ? {} : { acceleratorNote: accelerator.note }),
       guestOS: ['linux'],
+      nested,
       pause: true,
       exec: true,
     };
@@ -117,7 +120,8 @@ export class QemuDriver implements Driver {
     const bootId = await options.processes.bootId();
     const cacheFile = join(root, 'accelerator.json');
     const accelerator = await chooseAccelerator({ option, qemu, bootId, cacheFile, kvmDevice, clock }, signal);
-    const driver = new QemuDriver(options, qemu, accelerator, await hostCapacity(join(root, 'guests')));
+    const nested = accelerator.kind === 'kvm' && (await kvmNests());
+    const driver = new QemuDriver(options, qemu, accelerator, await hostCapacity(join(root, 'guests')), nested);
     await driver.#adoptAll(signal);
     driver.#care = takeCare(() => driver.#guests.values(), clock, options.log, driver.#closing.signal);
     return driver;

@@ -54,6 +54,7 @@ export class SimDriver implements Driver {
     version: 'simulated',
     accelerator: 'simulated',
     guestOS: ['macos', 'linux'],
+    nested: true,
     pause: true,
     exec: true,
   };
@@ -73,6 +74,8 @@ export class SimDriver implements Driver {
   readonly #sessions = new Map<string, AbortController>();
   readonly #dueEnds: DueEnds;
   readonly #stopHearing: () => void;
+  /** Guests whose slots were leaked when this was last told of. */
+  #leaks: readonly string[] = [];
 
   constructor(options: SimDriverOptions) {
     this.#host = options.host;
@@ -92,7 +95,6 @@ export class SimDriver implements Driver {
   async inject(faults: readonly Fault[]): Promise<void> {
     this.#faults.add(faults);
     await this.#dueEnds.meet();
-    this.#hint();
   }
 
   /** Ends all that goes wrong. */
@@ -333,7 +335,8 @@ export class SimDriver implements Driver {
   async #end({ fault, guest }: GuestEnd): Promise<void> {
     const found = this.#host.guests.get(guest.id);
     if (fault.fault === 'LostGuest') await this.#vanish(guest.id);
-    else if (found !== undefined) await this.#turnOff(found, 'Crashed', 'the simulated hypervisor process died');
+    else if (found !== undefined && found.power !== 'Off')
+      await this.#turnOff(found, 'Crashed', 'the simulated hypervisor process died');
   }
 
   #guestsOn(): readonly GuestOn[] {
@@ -345,7 +348,9 @@ export class SimDriver implements Driver {
 
   /** Something about the host has changed, maybe about every guest. */
   #hint(): void {
-    for (const id of [...this.#host.guests.keys(), ...this.#faults.leaks]) this.#feed.emit(id);
+    const { leaks } = this.#faults;
+    for (const id of new Set([...this.#host.guests.keys(), ...leaks, ...this.#leaks])) this.#feed.emit(id);
+    this.#leaks = leaks;
     this.#dueEnds.reschedule();
   }
 

@@ -76,6 +76,33 @@ describe('the watch cache', () => {
     stop.abort();
   });
 
+  it('reads the history of a start while it reads the state', async () => {
+    const store = await MemoryStore.open({ ids: systemIds });
+    for (const name of ['a', 'b', 'c']) await write(store, name);
+    const told = Promise.withResolvers<void>();
+    class Slow extends FarStore {
+      override async *watch(from: number, signal: AbortSignal): AsyncGenerator<Batch> {
+        for await (const batch of super.watch(from, signal)) {
+          yield batch;
+          if (batch.revision === 2) told.resolve();
+        }
+      }
+      override async range(...asked: Parameters<Store['range']>): ReturnType<Store['range']> {
+        await told.promise;
+        return super.range(...asked);
+      }
+    }
+    const stop = new AbortController();
+    const cache = new WatchCache(new Slow(store));
+    const { following } = await cache.start(stop.signal);
+    assert.equal(cache.resource(RESOURCE).since(0)?.length, 3);
+    await write(store, 'd');
+    await cache.waitFor(store.revision(), stop.signal);
+    assert.equal(cache.resource(RESOURCE).since(0)?.length, 4);
+    stop.abort();
+    await following;
+  });
+
   it('goes on from where it is when the store ends it for being slow', async () => {
     const store = await MemoryStore.open({ ids: systemIds });
     let ended = 0;
@@ -299,7 +326,7 @@ describe('an object that was loaded', () => {
       () => [...cache.world.list({ group: 'demo.example.com', plural: 'widgets' })],
       /broken cannot be read/,
     );
-    await assert.rejects(load('coppice.dev/vms'), /no longer follows/);
+    await assert.rejects(load('coppice.dev/vms'), /broken cannot be read/);
   });
 
   it('must be an object', () => {

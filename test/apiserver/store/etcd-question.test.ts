@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { setImmediate } from 'node:timers/promises';
 import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire';
-import { revisionIn } from '../../../apiserver/store/etcd/question.ts';
+import { decodeRange } from '../../../apiserver/store/etcd/range-messages.ts';
 import { SharedQuestion } from '../../../apiserver/store/etcd/shared-question.ts';
 import { systemClock as clock } from '../../../resources/ambient/system-clock.ts';
 
@@ -58,6 +58,6 @@ describe('a question that many ask', () => {
   it('reads the revision that an answer is true at', () => {
     const header = new BinaryWriter().tag(1, WireType.Varint).uint64(9n).tag(3, WireType.Varint).int64(77).finish();
     const answer = new BinaryWriter().tag(1, WireType.LengthDelimited).bytes(header).tag(4, WireType.Varint).int64(1);
-    assert.equal(revisionIn(Buffer.from(answer.finish())), 77);
+    assert.equal(decodeRange(Buffer.from(answer.finish())).revision, 77);
   });
 });

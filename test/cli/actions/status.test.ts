@@ -59,6 +59,22 @@ describe('what needs a look', () => {
     assert.deepEqual(reasons([vm]), ['HostUnreachable']);
   });
 
+  it('is a host that waits for a scrub, and why', () => {
+    const host = aHost();
+    const waits = (status: 'True' | 'False') => {
+      const pending = {
+        ...aCondition('ScrubPending', status, 'ScrubFailed', JUST_NOW),
+        message: 'the hook ended with 3',
+      };
+      const conditions = [...(host.status?.conditions ?? []), pending];
+      return summarize({ hosts: [{ ...host, status: { ...host.status, conditions } }], vms: [] }, NOW).attention;
+    };
+    assert.deepEqual(waits('False'), []);
+    assert.deepEqual(waits('True'), [
+      { object: 'host/mac-1', reason: 'ScrubFailed', message: 'the hook ended with 3' },
+    ]);
+  });
+
   it('is guests on a host that no VM names', () => {
     const orphans = ['a', 'b', 'c', 'd'].map((id) => ({ id, label: `red/${id}`, power: 'Running' }));
     const withOrphans = (n: number) => {
@@ -109,6 +125,6 @@ function reasons(vms: readonly KubeObject[]): string[] {
   return summarize({ hosts: [], vms }, NOW).attention.map(({ reason }) => reason);
 }
 
-function aCondition(type: string, status: 'False' | 'Unknown', reason: string, lastTransitionTime: string) {
+function aCondition(type: string, status: 'True' | 'False' | 'Unknown', reason: string, lastTransitionTime: string) {
   return { type, status, reason, message: 'm', lastTransitionTime };
 }

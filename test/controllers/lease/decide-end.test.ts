@@ -79,6 +79,9 @@ describe('the end of a lease', () => {
     const lost = { ...granted(), status: { ...granted().status, hostUID: 'another' } };
     assert.equal(kind(lost, GRANTED + 24 * HOUR_MS - 1), 'goes-on');
     assert.equal(kind(lost, GRANTED + 24 * HOUR_MS), 'begin');
+    const elsewhere = aVM({ spec: { hostName: 'mac-1' } });
+    const ending = { ...lost, status: { ...lost.status, phase: 'Ending' as const } };
+    assert.deepEqual(decideEnd(ending, [elsewhere], world, at(GRANTED)), { kind: 'let-go' });
   });
 
   it("waits until the guests of the lessee are gone, and nobody else's", () => {

@@ -20,7 +20,7 @@ describe('nodelet: a scrub', () => {
   const ask = (requestedAt = FIRST, changes: Partial<Scrub> = {}) =>
     world.api.change('hosts', 'mac-1', (object) => {
       const host = object as Host;
-      const scrub: Scrub = { requestedAt, outcome: 'Running', startedAt: requestedAt, hookTimeout: '10s', ...changes };
+      const scrub: Scrub = { requestedAt, outcome: 'Running', startedAt: requestedAt, hookTimeout: '24h', ...changes };
       return { ...host, status: { ...host.status, scrub } };
     });
   const answered = () => world.until('it is answered', clearing);
@@ -175,7 +175,7 @@ describe('nodelet: a scrub', () => {
   it('failed when the hook is late, and the hook is ended', async () => {
     await up();
     await hook('sleep 1000 & echo begun; wait');
-    ask();
+    ask(FIRST, { hookTimeout: '10s' });
     const { result, message, hook: report } = await answered();
     assert.deepEqual([result, message], ['Failed', 'the hook was ended at its deadline of 10 s']);
     assert.equal(report?.timedOut, true);

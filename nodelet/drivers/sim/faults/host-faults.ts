@@ -63,6 +63,7 @@ export class HostFaults implements Disposable {
     }
     this.#nextMs = 0;
     this.#advance();
+    this.#tell();
   }
 
   /** Ends all faults. A clock that jumped stays where it is. */
@@ -111,6 +112,7 @@ export class HostFaults implements Disposable {
     this.#leaks.push({ guest, untilMs: lastsMs === undefined ? Number.POSITIVE_INFINITY : this.#nowMs() + lastsMs });
     this.#log(struck.fault, { vm, lastsMs });
     this.#schedule();
+    this.#tell();
   }
 
   /** Guests that are off and whose macOS slot is taken all the same. */
@@ -148,7 +150,7 @@ export class HostFaults implements Disposable {
     return downMs;
   }
 
-  /** Hears of what begins and ends by the clock; the returned function stops it. */
+  /** Hears when something begins or ends by the clock, a slot is leaked or given back, and faults are added; the returned function stops it. */
   onChange(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);

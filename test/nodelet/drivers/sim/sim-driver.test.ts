@@ -176,6 +176,33 @@ describe('a simulated host', () => {
     assert.deepEqual(await powers(driver), { a: 'Running' });
   });
 
+  it('tells of a slot that is free again though its guest is long gone', async () => {
+    const driver = await open([{ fault: 'LeakedSlot', for: '1m' }]);
+    await create(driver, 'a', { guestOS: 'macos' });
+    await start(driver, 'a');
+    await driver.remove('a', signal);
+    assert.equal(await driver.leakedSlots(), 1);
+    const heard = driver.changes(signal)[Symbol.asyncIterator]();
+    await clock.advance(60_000);
+    assert.equal((await heard.next()).value, 'a');
+    assert.equal(await driver.leakedSlots(), 0);
+  });
+
+  it('ends guests by faults that come later, on time', async () => {
+    const faults = new HostFaults({ host: 'mac-1', faults: [], seed: 1, clock, log: silentLogger });
+    const guests = await SimGuestsFile.open(join(root, 'guests.json'), clock);
+    const capacity = { vcpus: 8, memoryBytes: 16 * GIB, diskBytes: 100 * GIB };
+    const driver = new SimDriver({ host: guests.host('mac-1'), capacity, clock, faults });
+    await create(driver, 'a');
+    await start(driver, 'a');
+    const heard = driver.changes(signal)[Symbol.asyncIterator]();
+    faults.add([{ fault: 'LostGuest', after: '5m' }]);
+    await heard.next();
+    await clock.advance(5 * 60_000);
+    await heard.next();
+    assert.deepEqual(await powers(driver), {});
+  });
+
   it('shows a stepped clock in its times and to whoever asks the host for the time', async () => {
     const driver = await open([{ fault: 'ClockStep', by: '+10s' }]);
     await create(driver, 'a');

@@ -207,7 +207,7 @@ describe('the faults of a host', () => {
       assert.deepEqual(faults.leaks, ['uid-a']);
       await clock.advance(MINUTE);
       assert.deepEqual(faults.leaks, []);
-      assert.equal(told, 1);
+      assert.equal(told, 2);
     });
   });
 
