@@ -28,8 +28,8 @@ export async function deleteTenant(io: Io, target: Target, options: TenantDelete
   if (!options.yes) {
     const leases = force ? 'its leases end now, whatever their minimum' : 'its leases end as soon as they may';
     await confirm(io, {
-      what: `this deletes tenant ${name} with all its VMs and everything in its namespace; ${leases}`,
-      question: `Delete tenant ${name} with all its VMs and everything in its namespace (${leases})?`,
+      tells: `this deletes tenant ${name} with all its VMs and everything in its namespace; ${leases}`,
+      asks: `Delete tenant ${name} with all its VMs and everything in its namespace (${leases})?`,
       undone: 'nothing was deleted',
     });
   }

@@ -113,8 +113,9 @@ function ended(draft: Lease, previous: Lease | undefined, { nowMs }: AdmissionCo
   const { status } = draft;
   if (previous === undefined || previous.status?.phase === 'Ended' || status?.phase !== 'Ended') return draft;
   const { waiting: _, ...rest } = status;
-  const endedAt = wholeSecond(nowMs);
-  if (!holdsHost(previous)) return { ...draft, status: { ...rest, endedAt } };
+  if (!holdsHost(previous)) return { ...draft, status: { ...rest, endedAt: wholeSecond(nowMs) } };
+  // The clock may have been set back since the end began: no lease has ended before that.
+  const endedAt = wholeSecond(Math.max(nowMs, Date.parse(status.endsAt ?? '') || 0));
   const billedMs = Math.max(earliestEndMs(draft), Date.parse(status.endsAt ?? endedAt));
   return { ...draft, status: { ...rest, endedAt, billedUntil: wholeSecond(billedMs) } };
 }

@@ -34,7 +34,7 @@ const MACS = [
 
 /**
  * A fleet in one process, over a store that is slow, away and loses writes, on a clock that goes on by seconds and by days: tenants do what the seed says, while
- * nodelets and controllers end and begin again and guests vanish, and the check of invariants watches all of it.
+ * nodelets and controllers end and begin again, guests vanish, the clock is set, and the check of invariants watches all of it.
  */
 export async function runFleetChaos(
   seed: number,
@@ -53,6 +53,7 @@ class FleetChaos {
   readonly #faults = new Map<string, number>();
   #duties = true;
   #leapMs = 0;
+  #setByMs = 0;
 
   constructor(clock: SettableClock, random: Random) {
     this.#clock = clock;
@@ -150,10 +151,25 @@ class FleetChaos {
       'writes lost': () => Object.assign(store, { losesOneIn: 4 }),
       'store well': () => Object.assign(store, { slowMs: 10, losesOneIn: 0 }),
       'watches cut': () => store.cutWatches(),
+      'guest lost': () => this.#loseGuest(world, random.pick([...this.#stopped, ''])),
+      'clock set': () => this.#setClock(this.#setByMs === 0 ? (random.below(9) - 4) * HOUR_MS : 0),
     };
     const name = random.pick(Object.keys(faults));
     this.#faults.set(name, (this.#faults.get(name) ?? 0) + 1);
     await faults[name]?.();
+  }
+
+  /** Of a nodelet that is stopped: it finds so when it begins. */
+  #loseGuest(world: FleetWorld, name: string): void {
+    if (name === '') return;
+    const guests = world.guestsOn(name) as Map<string, unknown>;
+    const [first] = guests.keys();
+    if (first !== undefined) guests.delete(first);
+  }
+
+  #setClock(byMs: number): void {
+    this.#clock.set(byMs - this.#setByMs);
+    this.#setByMs = byMs;
   }
 
   async #away(store: FaultyStore): Promise<void> {
@@ -174,6 +190,7 @@ class FleetChaos {
   /** All faults end, and what is under way comes to its end. */
   async #calm(world: FleetWorld, store: FaultyStore): Promise<void> {
     Object.assign(store, { away: false, slowMs: 10, losesOneIn: 0 });
+    this.#setClock(0);
     for (const name of [...this.#stopped]) this.#startNodelet(world, name);
     this.#startDuties(world);
     await this.#passes(3);

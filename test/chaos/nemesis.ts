@@ -10,6 +10,8 @@ interface NemesisDeps {
   readonly clock: Clock;
   readonly random: Random;
   readonly say: (line: string) => void;
+  /** Between two faults, for what takes longer to come back than a server. */
+  readonly longestRestMs?: number;
 }
 
 /** Lets faults begin and end as the seed says, two at once at most, until the signal aborts. All have ended when this resolves; answers how often each was. */
@@ -22,7 +24,7 @@ export async function plague(
   const counts = new Map<string, number>();
   const hand = async () => {
     while (!signal.aborted) {
-      await rest(deps, LONGEST_REST_MS, signal);
+      await rest(deps, deps.longestRestMs ?? LONGEST_REST_MS, signal);
       const free = world.faults.filter(({ target }) => !busy.has(target));
       if (signal.aborted || free.length === 0) continue;
       const fault = deps.random.pick(free);

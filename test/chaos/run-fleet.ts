@@ -36,6 +36,8 @@ const HANDS = 2;
 const LONGEST_THINK_MS = 300;
 /** A server that is halted answers nobody. */
 const PATIENCE_MS = 5_000;
+/** Processes start in seconds, and a fleet of which none is up does nothing that could be wrong. */
+const LONGEST_REST_MS = 8_000;
 /** After the last fault everything must work again within this. */
 const RECOVERY_MS = 90_000;
 /** What is tolerated for a heartbeat is seen when it lasts, as long as there is time for it. */
@@ -72,7 +74,11 @@ export async function runFleet(world: FleetProcesses, options: FleetRunOptions):
   const checking = check.run(ending.signal);
   checking.catch(() => over.stop());
   const working = Array.from({ length: HANDS }, () => work(workload, { clock, random: random.fork() }, over.signal));
-  const faults = await plague(world, { clock, random: random.fork(), say }, over.signal);
+  const faults = await plague(
+    world,
+    { clock, random: random.fork(), say, longestRestMs: LONGEST_REST_MS },
+    over.signal,
+  );
   await Promise.all(working);
   over.stop();
   const caughtUp = await inTheEnd(check, clock);

@@ -98,6 +98,20 @@ describe('a lease and the clock', () => {
     assert.equal(suspect(world)?.status, 'False');
   });
 
+  it('is not told to have ended before its end, by a clock that is set back while its VMs go', async () => {
+    await using world = await aLease({ duration: '24h' });
+    await world.runs('acme/web');
+    await world.stopNodelet('mini');
+    await world.passes('25h');
+    await world.until('its VM is to go', () => world.vm('acme/web')?.metadata.deletionTimestamp !== undefined);
+    world.clock.set(-2 * HOUR_MS);
+    world.startNodelet('mini');
+    await world.until('it has ended', () => world.tells() === 'Ended on mini (Ended)');
+    const { endedAt, endsAt, billedUntil } = world.lease()?.status ?? {};
+    assert.equal(endedAt, endsAt);
+    assert.equal(billedUntil, endsAt);
+  });
+
   it('of controllers that are ten minutes ahead of the server: it ends when it is over by both', async () => {
     await using world = await aLease({ duration: '24h' });
     await world.stopControllers();

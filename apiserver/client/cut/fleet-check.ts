@@ -53,6 +53,8 @@ export class FleetCheck {
   readonly #waiting = new Set<() => void>();
   #figures = { from: 0, judged: 0, unseen: 0, violations: 0, standing: 0 };
   #to = 0;
+  /** Wall time less steady time when it began: a clock that is set meanwhile makes nothing last longer. */
+  #beganMs = 0;
 
   constructor(options: FleetCheckOptions) {
     const { client, clock, random, invariants = INVARIANTS } = options;
@@ -100,7 +102,7 @@ export class FleetCheck {
   }
 
   #listener(): CutListener {
-    const { listener = {}, clock } = this.#options;
+    const { listener = {} } = this.#options;
     return {
       begun: (objects, revision) => {
         const count = [...objects.values()].reduce((sum, items) => sum + items.length, 0);
@@ -110,7 +112,7 @@ export class FleetCheck {
       step: (whole) => this.#step(whole),
       passed: (revision) => {
         this.#to = revision;
-        this.#tell(this.#checker.pass(revision, clock.now()));
+        this.#tell(this.#checker.pass(revision, this.#nowMs()));
         for (const look of [...this.#waiting]) look();
       },
       gap: (gap) => {
@@ -118,7 +120,7 @@ export class FleetCheck {
         listener.gap?.(gap);
       },
       broke: (why) => {
-        this.#checker.pause(clock.now());
+        this.#checker.pause(this.#nowMs());
         listener.broke?.(why);
       },
     };
@@ -128,21 +130,27 @@ export class FleetCheck {
     const changes = [...objects].flatMap(([resource, items]) =>
       items.map((item): Change => ({ resource, key: objectKey(item.metadata), before: undefined, after: slim(item) })),
     );
+    const { clock } = this.#options;
+    this.#beganMs = clock.now() - clock.monotonic();
     if (this.#figures.from === 0) this.#figures.from = revision;
     this.#figures.judged++;
     this.#to = revision;
-    this.#tell(this.#checker.begin(changes, revision, this.#options.clock.now()));
+    this.#tell(this.#checker.begin(changes, revision, this.#nowMs()));
   }
 
   #step({ revision, events }: WholeRevision): void {
     const changes = events.map((event) => this.#change(event));
     this.#figures.judged++;
-    this.#tell(this.#checker.take(changes, revision, this.#options.clock.now()));
+    this.#tell(this.#checker.take(changes, revision, this.#nowMs()));
   }
 
   #change({ resource, key, object }: CutEvent): Change {
     const before = this.#checker.state.get(resource, key);
     return { resource, key, before, after: object === undefined ? undefined : slim(object) };
+  }
+
+  #nowMs(): number {
+    return this.#beganMs + this.#options.clock.monotonic();
   }
 
   #tell(violations: readonly Violation[]): void {
