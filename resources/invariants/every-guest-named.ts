@@ -2,7 +2,8 @@ import { HOSTS, VMS } from '../guards/refs.ts';
 import { isTrue } from '../meta/condition.ts';
 import { HOST_LEASE_RENEWAL_MS } from '../streams/control-messages.ts';
 import { guestOf, vmName } from './guest-facts.ts';
-import { changesOf, type Finding, type Invariant, type Step } from './invariant.ts';
+import type { Finding, Invariant, Step } from './invariant.ts';
+import { changesOf } from './step-changes.ts';
 
 /**
  * A guest whose VM object went before it did is looked for among the orphans of its host, for as long as a host that is heard takes to tell. Of a host that is

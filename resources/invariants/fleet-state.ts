@@ -4,7 +4,7 @@ import type { Lease } from '../kinds/lease.ts';
 import type { Policy } from '../kinds/policy.ts';
 import type { Tenant } from '../kinds/tenant.ts';
 import type { VM } from '../kinds/vm.ts';
-import { type KubeObject, objectKey } from '../meta/object.ts';
+import type { KubeObject } from '../meta/object.ts';
 import { resourceId } from '../meta/resource-id.ts';
 import { Grouped } from './grouped.ts';
 import { guestOf, mayHaveGuest, vmName } from './guest-facts.ts';
@@ -24,7 +24,6 @@ export interface StrayGuest {
 interface Table {
   readonly size: number;
   get(key: string): KubeObject | undefined;
-  all(): Iterable<KubeObject>;
   set(key: string, object: KubeObject | undefined): void;
 }
 
@@ -116,13 +115,6 @@ export class FleetState {
   /** An object of a resource (`coppice.dev/vms`) by its key. */
   get(resource: string, key: string): KubeObject | undefined {
     return this.#tables.get(resource)?.[0].get(key);
-  }
-
-  /** Everything there is, as if one revision had made it. */
-  everything(): readonly Change[] {
-    return [...this.#tables].flatMap(([resource, [table]]) =>
-      [...table.all()].map((after) => ({ resource, key: objectKey(after.metadata), before: undefined, after })),
-    );
   }
 
   /** Takes over what objects have become in one revision. Changes of resources that no invariant is about are passed over. */

@@ -4,7 +4,8 @@ import type { VM } from '../kinds/vm.ts';
 import { parseBytes } from '../meta/quantity.ts';
 import { vmName } from './guest-facts.ts';
 import { type Held, heldOfHost, onePerGuest, sumOf } from './holdings.ts';
-import { changesOf, type Step } from './invariant.ts';
+import type { Step } from './invariant.ts';
+import { changesOf, vmChangesOn } from './step-changes.ts';
 
 /** A host, what is held of it, and the VMs that hold more of it since this step. */
 export interface HostRoom {
@@ -32,7 +33,7 @@ export function roomOf(name: string, step: Step): HostRoom | undefined {
   const heldBy = (vm: VM | undefined) =>
     vm?.spec.hostName === name ? heldOfHost(vm, state.policy(), host.spec.group) : heldOfHost(undefined, undefined, '');
   const vms = onePerGuest(state.vmsOn(name));
-  const takers = changesOf(step, VMS).flatMap(({ before, after }) => {
+  const takers = vmChangesOn(step, name).flatMap(({ before, after }) => {
     const [was, is] = [heldBy(before), heldBy(after)];
     const more = is.memoryBytes > was.memoryBytes || is.vcpus > was.vcpus || is.macosGuests > was.macosGuests;
     return after !== undefined && more ? [after] : [];

@@ -1,6 +1,4 @@
-import type { Ref } from '../guards/refs.ts';
 import type { KubeObject } from '../meta/object.ts';
-import { resourceId } from '../meta/resource-id.ts';
 import type { FleetState } from './fleet-state.ts';
 
 /** What one object was before a revision and is from it on; undefined: not there. */
@@ -52,10 +50,4 @@ export interface Invariant {
   subjects(step: Step): Iterable<string>;
   /** All that is wrong with one of them now. What was found before and is not among it any more is over. */
   findings(subject: string, step: Step): readonly Finding[];
-}
-
-/** The changes of one resource. */
-export function changesOf<T extends KubeObject>(step: Step, ref: Ref<T>): readonly Change<T>[] {
-  const id = resourceId(ref);
-  return step.changes.filter((change): change is Change<T> => change.resource === id);
 }

@@ -3,8 +3,9 @@ import type { Host } from '../kinds/host.ts';
 import type { Lease } from '../kinds/lease.ts';
 import { findCondition } from '../meta/condition.ts';
 import { humanDuration } from '../meta/duration.ts';
-import { type Change, changesOf, type Finding, type Invariant, type Step } from './invariant.ts';
+import type { Change, Finding, Invariant, Step } from './invariant.ts';
 import { isForced, leaseName, SHORTEST_LEASE_MS } from './lease-facts.ts';
+import { changeOf, changesOf } from './step-changes.ts';
 
 /** By key, which a Lease that is made anew under its name has too. */
 export const leaseMinimum: Invariant = {
@@ -18,11 +19,11 @@ export const leaseMinimum: Invariant = {
 
   findings(subject, step) {
     if (subject.startsWith('host ')) {
-      const change = changesOf(step, HOSTS).find(({ key }) => key === subject.slice('host '.length));
+      const change = changeOf(step, HOSTS, subject.slice('host '.length));
       return change === undefined ? [] : claimLetGo(change, step);
     }
     const lease = step.state.lease(subject);
-    const change = changesOf(step, LEASES).find(({ key }) => key === subject);
+    const change = changeOf(step, LEASES, subject);
     return lease === undefined ? [] : [...tooShort(lease), ...promisedTooLittle(lease), ...moved(change)];
   },
 };

@@ -2,8 +2,9 @@ import { HOSTS, VMS } from '../guards/refs.ts';
 import type { Host } from '../kinds/host.ts';
 import type { VM } from '../kinds/vm.ts';
 import { isThere, vmName } from './guest-facts.ts';
-import { changesOf, type Finding, type Invariant, type Step } from './invariant.ts';
+import type { Finding, Invariant, Step } from './invariant.ts';
 import { allowsBusy } from './lease-facts.ts';
+import { changeOf, changesOf, vmChangesOn } from './step-changes.ts';
 
 /** Judged when a VM is bound and when a host is leased. What the policy allowed when it came about stays allowed. */
 export const lesseeAlone: Invariant = {
@@ -41,15 +42,14 @@ function finding(host: Host, claim: { readonly namespace: string; readonly name:
 }
 
 function isNewLessee(host: string, step: Step): boolean {
-  return changesOf(step, HOSTS).some(
-    ({ key, before, after }) => key === host && before?.status?.lease?.namespace !== after?.status?.lease?.namespace,
-  );
+  const { before, after } = changeOf(step, HOSTS, host) ?? {};
+  return before?.status?.lease?.namespace !== after?.status?.lease?.namespace;
 }
 
 /** VMs that came to this host in this step; in the first one nobody knows when they did. */
 function newHere(host: string, step: Step): readonly VM[] {
   if (step.first) return [];
-  return changesOf(step, VMS).flatMap(({ before, after }) =>
+  return vmChangesOn(step, host).flatMap(({ before, after }) =>
     after?.spec.hostName === host && before?.spec.hostName !== host ? [after] : [],
   );
 }

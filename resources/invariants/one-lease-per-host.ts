@@ -1,8 +1,9 @@
 import { HOSTS, LEASES } from '../guards/refs.ts';
 import type { Host } from '../kinds/host.ts';
 import type { Lease } from '../kinds/lease.ts';
-import { changesOf, type Finding, type Invariant } from './invariant.ts';
+import type { Finding, Invariant } from './invariant.ts';
 import { isHeld, leaseName } from './lease-facts.ts';
+import { changesOf } from './step-changes.ts';
 
 /** Of Lease objects, and of what hosts say: the two are written in one transaction, so at no revision do they differ. */
 export const oneLeasePerHost: Invariant = {

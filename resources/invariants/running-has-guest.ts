@@ -4,7 +4,8 @@ import type { VM } from '../kinds/vm.ts';
 import { findCondition, isTrue } from '../meta/condition.ts';
 import { HOST_LEASE_RENEWAL_MS } from '../streams/control-messages.ts';
 import { isOn, vmName } from './guest-facts.ts';
-import { changesOf, type Finding, type Invariant } from './invariant.ts';
+import type { Finding, Invariant } from './invariant.ts';
+import { changesOf } from './step-changes.ts';
 
 /** Of a host that is not heard nothing is known, and its VMs keep their phase: that is no fault of theirs. */
 export const runningHasGuest: Invariant = {

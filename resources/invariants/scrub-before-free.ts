@@ -3,7 +3,8 @@ import type { Host } from '../kinds/host.ts';
 import type { VM } from '../kinds/vm.ts';
 import { findCondition, isTrue } from '../meta/condition.ts';
 import { mayHaveGuest, vmName } from './guest-facts.ts';
-import { type Change, changesOf, type Finding, type Invariant, type Step } from './invariant.ts';
+import type { Change, Finding, Invariant, Step } from './invariant.ts';
+import { changeOf, changesOf, vmChangesOn } from './step-changes.ts';
 
 const PENDING = 'ScrubPending';
 
@@ -23,7 +24,7 @@ export const scrubBeforeFree: Invariant = {
   findings(name, step) {
     const host = step.state.host(name);
     if (host === undefined) return [];
-    const change = changesOf(step, HOSTS).find(({ key }) => key === name);
+    const change = changeOf(step, HOSTS, name);
     return [
       ...leasedUnscrubbed(host),
       ...boundUnscrubbed(host, step),
@@ -42,7 +43,7 @@ function leasedUnscrubbed(host: Host): readonly Finding[] {
 
 function boundUnscrubbed(host: Host, step: Step): readonly Finding[] {
   if (step.first || !isTrue(host, PENDING)) return [];
-  const bound = changesOf(step, VMS).flatMap(({ before, after }) =>
+  const bound = vmChangesOn(step, host.metadata.name).flatMap(({ before, after }) =>
     after?.spec.hostName === host.metadata.name && before?.spec.hostName !== host.metadata.name ? [after] : [],
   );
   return bound.map((vm) => about(host, `bound ${vm.metadata.uid}`, `took ${vmName(vm)}, and waits for a scrub`, vm));

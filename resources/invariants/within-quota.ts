@@ -2,8 +2,9 @@ import { HOSTS, VMS } from '../guards/refs.ts';
 import type { Tenant } from '../kinds/tenant.ts';
 import { parseBytes, roughBytes } from '../meta/quantity.ts';
 import { vmName } from './guest-facts.ts';
-import { heldOfQuota, sumOf } from './holdings.ts';
-import { changesOf, type Finding, type Invariant, type Step } from './invariant.ts';
+import { type Held, heldOfQuota, sumOf } from './holdings.ts';
+import type { Finding, Invariant, Step } from './invariant.ts';
+import { changesOf, vmChangesOf } from './step-changes.ts';
 
 type Quota = NonNullable<Tenant['spec']['quota']>;
 
@@ -38,17 +39,20 @@ export const withinQuota: Invariant = {
 function* countsOf(namespace: string, step: Step): Iterable<Count> {
   const { state } = step;
   const quota: Quota = { ...state.policy()?.spec.defaultQuota, ...state.tenant(namespace)?.spec.quota };
-  const held = sumOf(state.vmsOf(namespace).map(heldOfQuota));
+  // Of a team of thousands only what gives some of them more is worth counting.
+  let held: Held | undefined;
   for (const [limit, field, max, show] of [
     ['maxVMs', 'vms', quota.maxVMs, String],
     ['maxVCPUs', 'vcpus', quota.maxVCPUs, String],
     ['maxMemory', 'memoryBytes', quota.maxMemory === undefined ? undefined : parseBytes(quota.maxMemory), roughBytes],
   ] as const) {
-    const takers = changesOf(step, VMS).flatMap(({ before, after }) =>
+    const takers = vmChangesOf(step, namespace).flatMap(({ before, after }) =>
       after?.metadata.namespace === namespace && heldOfQuota(after)[field] > heldOfQuota(before)[field]
         ? [vmName(after)]
         : [],
     );
+    if (takers.length === 0) continue;
+    held ??= sumOf(state.vmsOf(namespace).map(heldOfQuota));
     yield { limit, max, used: held[field], takers, show };
   }
   const leased = changesOf(step, HOSTS).flatMap(({ key, before, after }) =>
@@ -56,6 +60,7 @@ function* countsOf(namespace: string, step: Step): Iterable<Count> {
       ? [`host/${key}`]
       : [],
   );
+  if (leased.length === 0) return;
   const used = state.hostsLeasedTo(namespace).length;
   yield { limit: 'maxLeasedHosts', max: quota.maxLeasedHosts, used, takers: leased, show: String };
 }

@@ -1,5 +1,6 @@
 import { HOSTS, LEASES, VMS } from '../../resources/guards/refs.ts';
-import { changesOf, type Invariant, type Step } from '../../resources/invariants/invariant.ts';
+import type { Invariant, Step } from '../../resources/invariants/invariant.ts';
+import { changesOf } from '../../resources/invariants/step-changes.ts';
 import { isTrue } from '../../resources/meta/condition.ts';
 
 /** Counts what happens in a fleet, in the place of an invariant: it finds nothing, and says whether others had anything to look at. */

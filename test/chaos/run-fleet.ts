@@ -48,6 +48,7 @@ export async function runFleet(world: FleetProcesses, options: FleetRunOptions):
   const { clock, random, durationMs, say = () => {} } = options;
   const [tally, journal] = [new FleetTally(), new FleetJournal()];
   const violations: Violation[] = [];
+  const begun = Promise.withResolvers<void>();
   let breaks = 0;
   const check = new FleetCheck({
     client: world.client,
@@ -55,6 +56,7 @@ export async function runFleet(world: FleetProcesses, options: FleetRunOptions):
     random: Math.random,
     invariants: [...INVARIANTS, tally, journal],
     listener: {
+      begun: () => begun.resolve(),
       violation(violation) {
         violations.push(violation);
         say(`VIOLATION at revision ${violation.revision}: ${violation.invariant}: ${violation.message}`);
@@ -63,16 +65,17 @@ export async function runFleet(world: FleetProcesses, options: FleetRunOptions):
       broke: () => breaks++,
     },
   });
+  const workload = new FleetWorkload({ client: world.client, random: random.fork(), clock });
+  await workload.furnish(AbortSignal.timeout(RECOVERY_MS));
   const ending = new AbortController();
-  const over = signalUntil([...(options.signal === undefined ? [] : [options.signal])], {
+  const checking = check.run(ending.signal);
+  // From its first list on it goes on whatever happens.
+  await Promise.race([begun.promise, checking]);
+  const over = signalUntil(options.signal === undefined ? [] : [options.signal], {
     afterMs: durationMs,
     late: () => new Error('the time is up'),
     clock,
   });
-  const workload = new FleetWorkload({ client: world.client, random: random.fork(), clock });
-  await workload.furnish(AbortSignal.timeout(RECOVERY_MS));
-  const checking = check.run(ending.signal);
-  checking.catch(() => over.stop());
   const working = Array.from({ length: HANDS }, () => work(workload, { clock, random: random.fork() }, over.signal));
   const faults = await plague(
     world,
