@@ -241,7 +241,9 @@ describe('the definitions of our own kinds', () => {
     const { items = [] } = await server.ok('GET', CRDS);
     assert.deepEqual(
       items.map((item) => item.metadata.name),
-      ['hosts', 'images', 'policies', 'tenants', 'vms'].map((plural) => `${plural}.coppice.dev`),
+      ['hosts', 'images', 'leases', 'policies', 'pricelists', 'tenants', 'vms'].map(
+        (plural) => `${plural}.coppice.dev`,
+      ),
     );
     for (const item of items) assert.deepEqual(condition(item, 'Established'), ['True', 'InitialNamesAccepted']);
     const { store } = server.test;
