@@ -150,7 +150,6 @@ export const AUTHORIZATION: AuthorizationTable = {
       'controller:scrub',
       'controller:garbage',
     ],
-    deletecollection: OPERATOR,
   },
   'coppice.dev/vms/status': {
     get: [...EVERYONE, 'owner'],

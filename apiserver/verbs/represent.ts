@@ -106,9 +106,19 @@ function listBody(kind: Kind, items: readonly StoredObject[], meta: ListMeta): U
   const head = encoder.encode(
     `{"kind":${JSON.stringify(kind.listKind)},"apiVersion":${JSON.stringify(apiVersionOf(kind))},"metadata":${encodeJson(meta)},"items":[`,
   );
-  const total = items.reduce((sum, item) => sum + item.bytes.length + 1, head.length + 2);
   const pieces = piecesOf(head, kind, items);
-  return total <= SLAB_BYTES ? concatenated(pieces, total) : slabs(pieces);
+  const bytes = shortBytes(head, items);
+  return bytes === undefined ? slabs(pieces) : concatenated(pieces, bytes);
+}
+
+/** How long a list is that is short. It looks at no more objects than it takes to know: those of a long one are encoded as they are sent. */
+function shortBytes(head: Uint8Array, items: readonly StoredObject[]): number | undefined {
+  let total = head.length + 2;
+  for (const { bytes } of items) {
+    total += bytes.length + 1;
+    if (total > SLAB_BYTES) return undefined;
+  }
+  return total;
 }
 
 const COMMA = encoder.encode(',');

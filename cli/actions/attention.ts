@@ -80,6 +80,7 @@ const LIMITS = [
   ['maxVMs', 'vms', 'VMs'],
   ['maxVCPUs', 'vcpus', 'vCPUs'],
   ['maxMemory', 'memory', 'memory'],
+  ['maxLeasedHosts', 'leasedHosts', 'leased hosts'],
 ] as const;
 
 /** A limit that the tenant does not set is the policy's; what neither sets does not exist. */

@@ -63,7 +63,8 @@ async function visible(session: Session, ref: ResourceRef, namespace?: string): 
   try {
     return (await listAll(session.client.resource(ref, namespace), {}, session.io.signal)).items;
   } catch (error) {
-    if (error instanceof ApiError && error.reason === 'Forbidden') return undefined;
+    // A namespace of others is not there for who owns another.
+    if (error instanceof ApiError && (error.reason === 'Forbidden' || error.reason === 'NotFound')) return undefined;
     throw error;
   }
 }

@@ -2,7 +2,6 @@ import type { Store } from '../../apiserver/store/store.ts';
 import type { Clock } from '../../resources/ambient/clock.ts';
 import type { Ids } from '../../resources/ambient/ids.ts';
 import type { Logger } from '../../resources/ambient/log.ts';
-import { quietTlsNames } from './quiet-tls-names.ts';
 import { refuseMarked } from './store-marks.ts';
 import type { StoreOptions } from './store-options.ts';
 
@@ -21,7 +20,6 @@ export async function openStore(options: StoreOptions, { path, clock, ids, log }
     const { SqliteStore } = await import('../../apiserver/store/sqlite/store.ts');
     return SqliteStore.open({ path, ids });
   }
-  quietTlsNames();
   const { openEtcdStore } = await import('../../apiserver/store/etcd/open-store.ts');
   const { kind: _kind, ...etcd } = options;
   return openEtcdStore({ ...etcd, clock, ids, log });

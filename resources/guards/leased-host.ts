@@ -35,7 +35,7 @@ function deletionRefusal({ spec, status }: Host): Refusal | undefined {
   const lease = status?.lease;
   if (lease === undefined || lease.ending === true || spec.forget === true) return undefined;
   const until = lease.earliestEnd === undefined ? '' : `, until ${lease.earliestEnd} at least`;
-  const message = `it is leased to ${lease.namespace} (lease ${lease.name})${until}; it can be deleted once that lease has ended`;
+  const message = `it is leased to ${lease.namespace} (lease ${lease.name})${until}; it can be deleted once that lease has ended, or with coppice host forget if the machine is lost`;
   return { answer: 'Forbidden', cause: 'HostLeased', message };
 }
 

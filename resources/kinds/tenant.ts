@@ -15,8 +15,9 @@ const spec = Type.Object(
           maxVCPUs: Type.Optional(Type.Integer({ minimum: 0, description: 'vCPUs of running VMs.' })),
           maxMemory: Type.Optional(quantity({ description: 'Memory of running VMs.' })),
           maxLeasedHosts: Type.Optional(Type.Integer({ minimum: 0, description: 'Leased hosts.' })),
-          maxVolumeSize: Type.Optional(quantity({ description: 'Sizes of volumes together.' })),
-          maxSnapshotsPerVM: Type.Optional(Type.Integer({ minimum: 0, description: 'Snapshots of one VM.' })),
+          maxVolumeSize: Type.Optional(
+            quantity({ description: 'Sizes of volumes together, kept for when there are any.' }),
+          ),
         },
         {
           description:

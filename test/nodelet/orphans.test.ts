@@ -55,6 +55,17 @@ describe('nodelet: guests of other objects', () => {
       assert.equal(world.guests.get('uid-b')?.power, 'Running');
     });
 
+    it('is not removed by its name when a VM has it that this nodelet has not seen yet', async () => {
+      await world.running('a');
+      const vm = world.vm('a');
+      world.api.vanish('vms', 'demo/a');
+      await world.until('it is an orphan', () => world.host()?.status?.orphans?.length === 1);
+      if (vm !== undefined) world.api.objects.set('vms/demo/a', vm);
+      removable('uid-a');
+      await world.quiet();
+      assert.equal(world.guests.get('uid-a')?.power, 'Running');
+    });
+
     it('keeps its macOS slot', async () => {
       const digest = (await world.aVM('a')).spec.resolved?.digest ?? '';
       await world.running('a', { resolved: { digest, guestOS: 'macos', vcpus: 2, memory: '1Gi' } });

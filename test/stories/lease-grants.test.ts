@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
-import { controllerIdentity, serviceAccountIdentity } from '../../apiserver/auth/identity.ts';
+import { controllerIdentity, ownerIdentity, serviceAccountIdentity } from '../../apiserver/auth/identity.ts';
 import { findCondition } from '../../resources/meta/condition.ts';
 import { FleetWorld } from '../harness/fleet-world.ts';
+import { send } from '../harness/raw.ts';
 
 const why = (world: FleetWorld, key = 'acme/ci') =>
   findCondition(world.lease(key) ?? assert.fail(), 'Granted')?.message ?? '';
@@ -158,6 +159,33 @@ describe('what only operators may ask of a lease', () => {
     assert.equal((await world.patches('acme/ci', { spec: { minVCPUs: 2 } }, duty)).status, 200);
   });
 
+  it('is not needed by an owner, who leases and releases within the rules', async () => {
+    await using world = await FleetWorld.start();
+    await world.tenant('acme');
+    await world.mac('mini');
+    const owner = ownerIdentity('acme');
+    for (const spec of [{ allowBusy: true }, { anyHost: true }, { release: { force: true } }]) {
+      const { status, body } = await world.asks(spec, 'acme/ci', owner);
+      assert.deepEqual([status, body.details?.causes?.[0]?.reason], [403, 'OperatorsOnly']);
+    }
+    const forged = await world.asks({ acceptedTerms: { version: '1', by: 'the boss' } }, 'acme/ci', owner);
+    assert.equal(forged.body.details?.causes?.[0]?.field, 'spec.acceptedTerms.by');
+    const made = await world.asks({ acceptedTerms: { version: '1' }, releasePolicy: 'WhenAllowed' }, 'acme/ci', owner);
+    assert.equal(made.status, 201, made.text);
+    await world.settles();
+    assert.equal(world.tells(), 'Active on mini (Active)');
+    assert.equal(world.lease()?.spec.acceptedTerms?.by, owner.user);
+    assert.deepEqual(
+      (world.lease()?.status?.overrides ?? []).map(({ what, by }) => `${what} by ${by}`),
+      [`Terms by ${owner.user}`],
+    );
+    assert.equal((await world.patches('acme/ci', { spec: { release: {} } }, owner)).status, 200);
+    assert.equal(world.lease()?.status?.endsAt, world.lease()?.status?.earliestEnd);
+    assert.equal((await world.patches('acme/ci', { spec: { release: null } }, owner)).status, 200);
+    assert.equal((await world.deletes('acme/ci', owner)).status, 200);
+    assert.equal(world.hostTells('mini'), 'held for acme');
+  });
+
   it('has a Mac with VMs of the lessee, but never with those of others', async () => {
     await using world = await FleetWorld.start();
     await world.tenant('acme');
@@ -171,6 +199,32 @@ describe('what only operators may ask of a lease', () => {
     await world.request('DELETE', 'namespaces/beta/vms/web');
     await world.until('it has its host', () => world.tells() === 'Active on mini (Active)');
     assert.equal(world.vm('acme/web')?.status?.phase, 'Running');
+  });
+});
+
+describe('a lease from a file', () => {
+  it('that is applied again changes nothing, whatever the server filled in', async () => {
+    await using world = await FleetWorld.start();
+    await world.tenant('acme');
+    await world.mac('mini');
+    const app = world.fleet.test.server.app;
+    const url = '/apis/coppice.dev/v1/namespaces/acme/leases/ci?fieldManager=gitops&force=true';
+    const file = {
+      apiVersion: 'coppice.dev/v1',
+      kind: 'Lease',
+      metadata: { name: 'ci', namespace: 'acme' },
+      spec: { minVCPUs: 2, duration: '30h', acceptedTerms: { version: '1' }, release: { at: '2026-03-05T00:00:00Z' } },
+    };
+    const apply = () =>
+      send(app, 'PATCH', url, { body: file, headers: { 'content-type': 'application/apply-patch+yaml' } });
+    assert.equal((await apply()).status, 201);
+    await world.settles();
+    assert.equal(world.tells(), 'Active on mini (Active)');
+    const version = world.lease()?.metadata.resourceVersion;
+    await world.passes('1h');
+    assert.equal((await apply()).status, 200);
+    assert.equal(world.lease()?.metadata.resourceVersion, version);
+    assert.deepEqual(Object.keys(world.lease()?.spec.release ?? {}).sort(), ['at', 'by', 'requestedAt']);
   });
 });
 

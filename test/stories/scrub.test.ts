@@ -153,6 +153,15 @@ describe('the story of a scrub', function () {
     await world.until('and again', () => world.hostTells('mini') === 'free');
   });
 
+  it('comes by itself to a Mac that waits already when the policy comes to say so', async () => {
+    await using world = await aLeasedMac();
+    await endsByForce(world);
+    await world.passes('1h');
+    assert.equal(world.hostTells('mini'), 'waits for a scrub');
+    await world.request('PATCH', 'policies/default', { spec: { scrubMode: 'Automatic' } });
+    await world.until('it is free', () => world.hostTells('mini') === 'free');
+  });
+
   it('by itself waits for an orphan to be let go, and forces nothing', async () => {
     await using world = await aLeasedMac({ scrubMode: 'Automatic' });
     await world.runs('acme/lost');
@@ -221,6 +230,20 @@ describe('the story of a scrub', function () {
     world.startNodelet('mini');
     await world.ready('mini', 'True');
     await world.until('the Mac is free', () => world.hostTells('mini') === 'free');
+  });
+
+  it('forced, goes on when a VM is gone of which the Mac itself tells nothing', async () => {
+    await using world = await aLeasedMac();
+    await endsByForce(world);
+    await asksForScrub(world);
+    await world.create(VM, {
+      metadata: { name: 'idle', namespace: 'beta' },
+      spec: { image: 'linux', power: 'Stopped' },
+    });
+    await world.until('it is there, and off', () => world.vm('beta/idle')?.status?.phase === 'Stopped');
+    await asksForScrub(world, true);
+    assert.equal(told(world), 'Succeeded');
+    assert.equal(world.vm('beta/idle'), undefined);
   });
 
   it('forced on a Mac that nobody leases, deletes its VMs first, and no other comes meanwhile', async () => {

@@ -26,13 +26,9 @@ const TEXTS: readonly (readonly [text: string, CallFailure])[] = [
   ['authentication failed', 'Refused'],
   ['authentication is not enabled', 'Refused'],
   ['user name is empty', 'Refused'],
-  ['Received message larger than max', 'AnswerTooBig'],
-  ['No connection established', 'NotSent'],
-  ['Channel closed before call started', 'NotSent'],
-  ['Name resolution failed', 'NotSent'],
 ];
 
-/** Any error of etcd3 as one of ours. What is not known is `Unclear`, the answer that promises least. */
+/** Any error of a call as one of ours. What is not known is `Unclear`, the answer that promises least. */
 export function callError(error: unknown): EtcdCallError {
   if (error instanceof EtcdCallError) return error;
   const message = error instanceof Error ? error.message : String(error);

@@ -3,7 +3,7 @@ import { integer, text } from './columns.ts';
 import { ID } from './schema.ts';
 
 /** Log rows looked at, and pages given back, before other work gets its turn: a few milliseconds. */
-const SLICE = { rows: 500, pages: 64 } as const;
+const SLICE = { rows: 200, pages: 32 } as const;
 /** The part of the file that may stay free for the next writes; what is beyond goes back to the file system. */
 const FREE_SHARE = 1 / 2;
 

@@ -10,7 +10,6 @@ import { systemIds } from '../../../resources/ambient/system-ids.ts';
 import { Failure } from '../../failure.ts';
 import type { Io } from '../../io.ts';
 import { openSession, type Session } from '../../session.ts';
-import { quietTlsNames } from '../quiet-tls-names.ts';
 import { refuseMarked } from '../store-marks.ts';
 import type { StoreOptions } from '../store-options.ts';
 
@@ -58,7 +57,6 @@ export async function openExistingEtcd(
   { kind: _kind, ...etcd }: Extract<StoreOptions, { readonly kind: 'etcd' }>,
   movedToo: boolean,
 ): Promise<Store> {
-  quietTlsNames();
   const [{ openEtcdStoreAs }, { existingIdentity }] = await Promise.all([
     import('../../../apiserver/store/etcd/open-store.ts'),
     import('../../../apiserver/store/etcd/identity.ts'),

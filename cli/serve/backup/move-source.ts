@@ -5,7 +5,6 @@ import { silentLogger } from '../../../resources/ambient/log.ts';
 import { systemClock } from '../../../resources/ambient/system-clock.ts';
 import { systemIds } from '../../../resources/ambient/system-ids.ts';
 import { Failure } from '../../failure.ts';
-import { quietTlsNames } from '../quiet-tls-names.ts';
 import { isRestoring, markMoved, movedMark, unmarkMoved } from '../store-marks.ts';
 import type { StoreOptions } from '../store-options.ts';
 import { openExistingEtcd } from './backup-source.ts';
@@ -51,7 +50,6 @@ function fileSource(path: string): MoveSource {
 
 /** Other processes may have it open: it says that it moved before anything is read, which ends them. */
 function etcdSource(given: Extract<StoreOptions, { readonly kind: 'etcd' }>): MoveSource {
-  quietTlsNames();
   const { kind: _kind, ...etcd } = given;
   const options = { ...etcd, clock: systemClock, ids: systemIds, log: silentLogger };
   const mark = async (uid: string | undefined, moved: MoveMark | undefined) => {

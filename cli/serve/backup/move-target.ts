@@ -5,7 +5,6 @@ import { silentLogger } from '../../../resources/ambient/log.ts';
 import { systemClock } from '../../../resources/ambient/system-clock.ts';
 import { systemIds } from '../../../resources/ambient/system-ids.ts';
 import { Failure } from '../../failure.ts';
-import { quietTlsNames } from '../quiet-tls-names.ts';
 import { isRestoring, markRestoring, movedMark, unmarkRestoring } from '../store-marks.ts';
 import type { StoreOptions } from '../store-options.ts';
 
@@ -44,7 +43,6 @@ function fileTarget(path: string): MoveTarget {
 }
 
 function etcdTarget({ kind: _kind, ...given }: Extract<StoreOptions, { readonly kind: 'etcd' }>): MoveTarget {
-  quietTlsNames();
   const options = { ...given, clock: systemClock, ids: systemIds, log: silentLogger };
   const name = `etcd at ${given.endpoints.join(', ')} under ${given.root}`;
   return {

@@ -3,6 +3,7 @@ import type { App } from '../../../apiserver/requests/server-request.ts';
 import { MemoryStore } from '../../../apiserver/store/memory/store.ts';
 import type { Store } from '../../../apiserver/store/store.ts';
 import { systemIds } from '../../../resources/ambient/system-ids.ts';
+import { aHost } from '../../harness/builders.ts';
 import { etcdForEach } from '../../harness/etcd-for-each.ts';
 import { pairOn } from '../../harness/etcd-pair.ts';
 import type { EtcdServer } from '../../harness/etcd-server.ts';
@@ -121,6 +122,47 @@ function suite(start: () => Promise<Place>): void {
     );
     assert.equal((await peakUse(place.store, 'red')).openLeases, 5);
   });
+
+  it('gives Leases that are there already as many hosts as may be leased, and a held one to the next', async () => {
+    await using place = await start();
+    await makeQuota(place.app(0), 100);
+    const leases = Array.from({ length: 12 }, (_, i) => i);
+    for (const i of leases) await makeMac(place.app(i), i);
+    for (const i of leases) await ok(makeLease(place.app(i), `ci-${i}`));
+    await setQuota(place.app(0), { maxLeasedHosts: 3 });
+    await admits(
+      3,
+      leases.map((i) => () => grant(place.app(i), `ci-${i}`, `mac-${i}`)),
+    );
+    assert.equal((await peakUse(place.store, 'red')).leasedHosts, 3);
+
+    const { body } = await send(place.app(0), 'GET', `${LEASES}?fieldSelector=status.phase%3DActive`);
+    const held = body.items?.[0]?.metadata.name ?? '';
+    await ok(send(place.app(0), 'DELETE', `${LEASES}/${held}`));
+    const host = held.replace('ci-', 'mac-');
+    const others = leases
+      .map((i) => `ci-${i}`)
+      .filter((name) => body.items?.every(({ metadata }) => metadata.name !== name));
+    await admits(
+      0,
+      others.map((name, i) => () => grant(place.app(i), name, name.replace('ci-', 'mac-'))),
+    );
+    await ok(grant(place.app(1), others[0] ?? '', host));
+    assert.equal((await peakUse(place.store, 'red')).leasedHosts, 3);
+  });
+}
+
+/** As the lease duty does. */
+const grant = (app: App, name: string, host: string) =>
+  send(app, 'PATCH', `${LEASES}/${name}/status`, { body: { status: { phase: 'Active', host } }, headers: MERGE });
+
+async function makeMac(app: App, i: number): Promise<void> {
+  const at = '/apis/coppice.dev/v1/hosts';
+  const { spec, status } = aHost({ name: `mac-${i}` });
+  const body = { apiVersion: 'coppice.dev/v1', kind: 'Host', metadata: { name: `mac-${i}` }, spec };
+  await ok(send(app, 'POST', at, { body }));
+  const found = { status: { ...status, os: 'darwin' } };
+  await ok(send(app, 'PATCH', `${at}/mac-${i}/status`, { body: found, headers: MERGE }));
 }
 
 /** Asks for all at once: exactly so many are let in, and the others are told of the quota. */
@@ -166,7 +208,9 @@ const guestIs = (app: App, i: number, power: string) =>
   });
 
 const makeLease = (app: App, name: string) =>
-  send(app, 'POST', LEASES, { body: { apiVersion: 'coppice.dev/v1', kind: 'Lease', metadata: { name }, spec: {} } });
+  send(app, 'POST', LEASES, {
+    body: { apiVersion: 'coppice.dev/v1', kind: 'Lease', metadata: { name }, spec: { releasePolicy: 'WhenAllowed' } },
+  });
 
 async function ok(answer: Promise<RawAnswer>): Promise<void> {
   const { status, text } = await answer;

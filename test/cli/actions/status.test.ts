@@ -90,7 +90,7 @@ describe('what needs a look', () => {
   });
 
   it('is a tenant that holds more than its quota, its own or that of the policy', () => {
-    const used = { vms: 3, vcpus: 6, memory: '12Gi' };
+    const used = { vms: 3, vcpus: 6, memory: '12Gi', leasedHosts: 2 };
     const told = (quota: object, defaultQuota?: object) => {
       const tenant = { ...aTenant('red', { quota }), status: { used } };
       const policy = { ...aTenant('default'), spec: { defaultQuota } };
@@ -103,6 +103,7 @@ describe('what needs a look', () => {
     ]);
     assert.equal(told({}, { maxVCPUs: 4 })[0]?.message, 'holds 6 of 4 vCPUs');
     assert.deepEqual(told({ maxVCPUs: 6 }, { maxVCPUs: 4 }), []);
+    assert.equal(told({ maxLeasedHosts: 1 })[0]?.message, 'holds 2 of 1 leased hosts');
   });
 
   it('is not a VM that merely starts, until it has for a minute', () => {

@@ -92,6 +92,13 @@ describe('what is told of a VM whose nodelet may not be heard', () => {
       `tell Failed False HostLost: ${gone}`,
     ],
     ['and when that one is silent', lost, judged('silent'), LEASE, `tell Failed False HostLost: ${gone}`],
+    [
+      'that it is lost when another Host has the name of the one its guest was on',
+      { ...bound, status: { ...bound.status, hostUID: 'uid of before' } },
+      judged('alive'),
+      LEASE,
+      `tell Failed False HostLost: ${gone}`,
+    ],
     ['nothing of one that is let go with its Host', leaving, undefined, LEASE, 'nothing'],
   ];
   for (const [claim, vm, host, lease, expected] of cases) {

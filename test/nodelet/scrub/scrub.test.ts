@@ -76,6 +76,21 @@ describe('nodelet: a scrub', () => {
     assert.equal((await answered()).result, 'Cleared');
   });
 
+  it('waits for a guest that is being made though its VM is gone: it would come after all was cleared', async () => {
+    await up();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    world.driver.createGate = promise;
+    await world.aVM('a');
+    await world.until('it is being made', () => world.driver.calls.includes('create uid-a'));
+    world.api.vanish('vms', 'demo/a');
+    ask(FIRST, { forced: true });
+    await world.quiet();
+    assert.equal(clearing(), undefined);
+    resolve();
+    const { result, guestsRemoved } = await answered();
+    assert.deepEqual([result, guestsRemoved, world.guests.size], ['Cleared', 1, 0]);
+  });
+
   it('is done by a nodelet that was away when it was asked for', async () => {
     await orphaned('a');
     await world.stop();

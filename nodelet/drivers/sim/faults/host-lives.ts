@@ -41,7 +41,9 @@ export class HostLives {
       const crash = await this.#live(link, start, signal);
       if (crash === undefined) return;
       link.cut();
-      if (crash.downMs > 0) await clock.sleep(crash.downMs, signal).catch(() => {});
+      // From the crash on, however long it took what was left of it to go.
+      const leftMs = crash.upAtMs - clock.monotonic();
+      if (leftMs > 0) await clock.sleep(leftMs, signal).catch(() => {});
     }
   }
 
@@ -50,10 +52,10 @@ export class HostLives {
     start: (outside: Outside, signal: AbortSignal) => Promise<void>,
     signal: AbortSignal,
   ): Promise<NodeletCrashed | undefined> {
-    const { faults, host } = this.#options;
+    const { faults, clock, host } = this.#options;
     const dead = new AbortController();
     const die = (downMs: number) => {
-      dead.abort(new NodeletCrashed(host, downMs));
+      dead.abort(new NodeletCrashed(host, clock.monotonic() + downMs));
       this.#options.onCrash();
     };
     const reach: Reach = (step, vm) => {

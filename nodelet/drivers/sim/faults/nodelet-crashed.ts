@@ -1,10 +1,11 @@
 /** The simulated process of a nodelet is dead: nothing it does counts any more. */
 export class NodeletCrashed extends Error {
   override readonly name = 'NodeletCrashed';
-  readonly downMs: number;
+  /** When it is to be started again, on the monotonic clock. */
+  readonly upAtMs: number;
 
-  constructor(host: string, downMs: number) {
+  constructor(host: string, upAtMs: number) {
     super(`the nodelet of ${host} was told to crash`);
-    this.downMs = downMs;
+    this.upAtMs = upAtMs;
   }
 }

@@ -27,7 +27,8 @@ describe('a simulated host', () => {
   afterEach(() => rm(root, { recursive: true, force: true }));
 
   const open = async (faults: readonly Fault[] = [], file = 'guests.json') => {
-    const guests = await SimGuestsFile.open(join(root, file), clock);
+    // The file takes as long as the disk does, however fast the clock goes meanwhile.
+    const guests = await SimGuestsFile.open(join(root, file), systemClock);
     return new SimDriver({
       host: guests.host('mac-1'),
       capacity: { vcpus: 8, memoryBytes: 16 * GIB, diskBytes: 100 * GIB },
@@ -190,7 +191,7 @@ describe('a simulated host', () => {
 
   it('ends guests by faults that come later, on time', async () => {
     const faults = new HostFaults({ host: 'mac-1', faults: [], seed: 1, clock, log: silentLogger });
-    const guests = await SimGuestsFile.open(join(root, 'guests.json'), clock);
+    const guests = await SimGuestsFile.open(join(root, 'guests.json'), systemClock);
     const capacity = { vcpus: 8, memoryBytes: 16 * GIB, diskBytes: 100 * GIB };
     const driver = new SimDriver({ host: guests.host('mac-1'), capacity, clock, faults });
     await create(driver, 'a');
