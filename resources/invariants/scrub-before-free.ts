@@ -1,7 +1,7 @@
 import { HOSTS, VMS } from '../guards/refs.ts';
 import type { Host } from '../kinds/host.ts';
 import type { VM } from '../kinds/vm.ts';
-import { findCondition, isTrue } from '../meta/condition.ts';
+import { isTrue } from '../meta/condition.ts';
 import { mayHaveGuest, vmName } from './guest-facts.ts';
 import type { Change, Finding, Invariant, Step } from './invariant.ts';
 import { changeOf, changesOf, vmChangesOn } from './step-changes.ts';
@@ -35,9 +35,14 @@ export const scrubBeforeFree: Invariant = {
 
 function leasedUnscrubbed(host: Host): readonly Finding[] {
   const claim = host.status?.lease;
-  if (claim === undefined || !isTrue(host, PENDING)) return [];
+  if (claim === undefined) return [];
+  const whose = `is leased to ${claim.namespace} by lease ${claim.name}`;
   return [
-    about(host, `leased ${claim.uid}`, `is leased to ${claim.namespace} by lease ${claim.name}, and waits for a scrub`),
+    ...(isTrue(host, PENDING) ? [about(host, `leased ${claim.uid}`, `${whose}, and waits for a scrub`)] : []),
+    // One that began before the lease ended would not have cleared what was left then.
+    ...(host.status?.scrub?.outcome === 'Running'
+      ? [about(host, `scrubbed ${claim.uid}`, `${whose}, and is being scrubbed`)]
+      : []),
   ];
 }
 
@@ -61,13 +66,15 @@ function passage({ before, after }: Change<Host>, step: Step): readonly Finding[
 }
 
 function freed(before: Host, after: Host, step: Step): readonly Finding[] {
-  const since = findCondition(before, PENDING)?.lastTransitionTime ?? '';
   const { scrub, orphans = [] } = after.status ?? {};
   const what = 'does not wait for a scrub any more';
   if (scrub?.outcome !== 'Succeeded')
     return [about(after, 'unscrubbed', `${what}, and its last one is ${scrub?.outcome ?? 'none'}`)];
-  if (!(Date.parse(scrub.startedAt ?? '') >= Date.parse(since)))
-    return [about(after, 'early', `${what}, which it did since ${since}; its last one began at ${scrub.startedAt}`)];
+  // Told by the order of revisions: instants are of clocks that may be set.
+  if (before.status?.scrub?.outcome !== 'Running')
+    return [
+      about(after, 'early', `${what}, and no scrub ended with that; its last one was over at ${scrub.finishedAt}`),
+    ];
   const left = step.state.vmsOn(after.metadata.name).filter(mayHaveGuest);
   const found = left.map((vm) =>
     about(after, `left ${vm.metadata.uid}`, `was scrubbed, and ${vmName(vm)} is there`, vm),

@@ -64,7 +64,7 @@ class FleetChaos {
     const [clock, random] = [this.#clock, this.#random];
     await using inner = await MemoryStore.open({ ids: systemIds });
     await using store = new FaultyStore(inner, { clock, random: random.fork() });
-    await using world = await FleetWorld.start({ clock, store, duties: false, judged: false });
+    await using world = await FleetWorld.start({ clock, store, duties: false, checked: false });
     world.startControllers(...DUTIES);
     for (const [name, vcpus, memoryGiB] of MACS) await world.mac(name, { vcpus, memoryGiB });
     const { client } = world.fleet.test;

@@ -77,15 +77,13 @@ export class FleetWorld implements AsyncDisposable {
   readonly #unchecked = new AbortController();
   readonly #checking: Promise<void>;
   readonly #violations: Violation[] = [];
-  readonly #judged: boolean;
 
-  private constructor(fleet: Fleet, clock: SettableClock, judged: boolean) {
-    this.#judged = judged;
+  private constructor(fleet: Fleet, clock: SettableClock, checked: boolean) {
     this.fleet = fleet;
     this.clock = clock;
     const listener = { violation: (violation: Violation) => this.#violations.push(violation) };
     const check = new FleetCheck({ client: fleet.test.client, clock, random: () => 0.5, listener });
-    this.#checking = check.run(this.#unchecked.signal);
+    this.#checking = checked ? check.run(this.#unchecked.signal) : Promise.resolve();
   }
 
   static async start(
@@ -95,13 +93,13 @@ export class FleetWorld implements AsyncDisposable {
       readonly clock?: SettableClock;
       readonly store?: Store;
       readonly duties?: boolean;
-      /** Whether a broken promise fails it; false where somebody else looks. */
-      readonly judged?: boolean;
+      /** False: the caller has a check of its own. */
+      readonly checked?: boolean;
     } = {},
   ) {
     const clock = options.clock ?? new SettableClock(Date.parse(options.at ?? '2026-03-01T10:00:00Z'));
     const fleet = await Fleet.start({ clock, ...(options.store === undefined ? {} : { store: options.store }) });
-    const world = new FleetWorld(fleet, clock, options.judged !== false);
+    const world = new FleetWorld(fleet, clock, options.checked !== false);
     await world.create(Image, { metadata: { name: 'macos' }, spec: { guestOS: 'macos', source: { path: 'macos' } } });
     await world.create(Image, { metadata: { name: 'linux' }, spec: { guestOS: 'linux', source: { path: 'linux' } } });
     if (options.duties !== false) world.startControllers();
@@ -116,7 +114,7 @@ export class FleetWorld implements AsyncDisposable {
     for (const mac of this.#macs.values()) await mac.stop();
     await this.fleet[Symbol.asyncDispose]();
     rmSync(this.#folder, { recursive: true, force: true });
-    const broken = this.#judged ? this.#violations.filter(({ standing }) => !standing) : [];
+    const broken = this.#violations.filter(({ standing }) => !standing);
     assert.deepEqual(
       broken.map(({ invariant, message }) => `${invariant}: ${message}`),
       [],

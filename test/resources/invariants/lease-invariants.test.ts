@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import type { Lease } from '../../../resources/kinds/lease.ts';
+import type { VM } from '../../../resources/kinds/vm.ts';
 import { aPolicy } from '../../harness/a-policy.ts';
 import { aHost } from '../../harness/builders.ts';
 import { CraftedFleet, told } from './crafted-fleet.ts';
@@ -121,14 +122,17 @@ describe('lease-minimum', () => {
 });
 
 describe('scrub-before-free', () => {
-  const scrub = (outcome: 'Succeeded' | 'Failed', startedAt: string) => ({
+  const scrub = (outcome: 'Running' | 'Succeeded' | 'Failed', startedAt: string) => ({
     requestedAt: startedAt,
     outcome,
     startedAt,
     finishedAt: startedAt,
   });
-  const waits = () => new CraftedFleet([pending('True', A_DAY_LATER)]);
   const LATER = '2026-01-02T00:10:00Z';
+  const waits = () => new CraftedFleet([pending('True', A_DAY_LATER)]);
+  /** And is being scrubbed. */
+  const cleared = (...others: readonly VM[]) =>
+    new CraftedFleet([pending('True', A_DAY_LATER, { scrub: scrub('Running', LATER) }), ...others]);
 
   it('is broken by a host that is let go without waiting for a scrub', () => {
     const end = aLease({ status: { phase: 'Ended', endedAt: A_DAY_LATER, billedUntil: A_DAY_LATER } });
@@ -141,19 +145,28 @@ describe('scrub-before-free', () => {
     const none = 'scrub-before-free: host mac-1 does not wait for a scrub any more, and its last one is';
     assert.deepEqual(waits().put(pending('False', LATER)), [`${none} none`]);
     assert.deepEqual(waits().put(pending('False', LATER, { scrub: scrub('Failed', LATER) })), [`${none} Failed`]);
-    assert.deepEqual(waits().put(pending('False', LATER, { scrub: scrub('Succeeded', GRANTED) })), [
-      'scrub-before-free: host mac-1 does not wait for a scrub any more, which it did since 2026-01-02T00:00:00Z; its last one began at 2026-01-01T00:00:00Z',
+    const old = scrub('Succeeded', GRANTED);
+    const scrubbedBefore = new CraftedFleet([pending('True', A_DAY_LATER, { scrub: old })]);
+    assert.deepEqual(scrubbedBefore.put(pending('False', LATER, { scrub: old })), [
+      'scrub-before-free: host mac-1 does not wait for a scrub any more, and no scrub ended with that; its last one was over at 2026-01-01T00:00:00Z',
     ]);
-    assert.deepEqual(waits().put(pending('False', LATER, { scrub: scrub('Succeeded', LATER) })), []);
+    assert.deepEqual(cleared().put(pending('False', LATER, { scrub: scrub('Succeeded', LATER) })), []);
+  });
+
+  it('is broken by a scrub of a host that is leased', () => {
+    assert.deepEqual(
+      new CraftedFleet([leased(), aLease()]).put(host({ lease: claimOf(aLease()), scrub: scrub('Running', LATER) })),
+      ['scrub-before-free: host mac-1 is leased to red by lease ci, and is being scrubbed'],
+    );
   });
 
   it('is broken by a scrub that leaves guests', () => {
     const orphans = [{ id: 'g', label: 'x', power: 'Running' }];
-    assert.deepEqual(waits().put(pending('False', LATER, { scrub: scrub('Succeeded', LATER), orphans })), [
+    assert.deepEqual(cleared().put(pending('False', LATER, { scrub: scrub('Succeeded', LATER), orphans })), [
       'scrub-before-free: host mac-1 was scrubbed, and has guests that nobody names: g',
     ]);
     const vm = bound('a', {}, 'red', { guest: guest('a', 'Off') });
-    const fleet = new CraftedFleet([pending('True', A_DAY_LATER), vm]);
+    const fleet = cleared(vm);
     assert.deepEqual(fleet.put(pending('False', LATER, { scrub: scrub('Succeeded', LATER) })), [
       'scrub-before-free: host mac-1 was scrubbed, and vm/red/a is there',
     ]);
