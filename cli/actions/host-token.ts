@@ -6,6 +6,7 @@ import { isObject, type KubeObject } from '../../resources/meta/object.ts';
 import type { Target } from '../coppice-command.ts';
 import { Failure, usage } from '../failure.ts';
 import { type Io, printLine, warn } from '../io.ts';
+import { mintToken } from '../minted-token.ts';
 import { openSession } from '../session.ts';
 import { HOSTS } from '../vm-ref.ts';
 
@@ -29,6 +30,7 @@ const AT_ONCE = 8;
 export async function makeHostTokens(io: Io, target: Target, options: HostTokenOptions): Promise<void> {
   const names = namesOf(options);
   const expirationSeconds = secondsOf(options.expires);
+  const spec = expirationSeconds === undefined ? {} : { expirationSeconds };
   const labels = labelsOf(options.labels);
   await using session = await openSession(io, target);
   const { client } = session;
@@ -36,7 +38,7 @@ export async function makeHostTokens(io: Io, target: Target, options: HostTokenO
   for (let at = 0; at < names.length; at += AT_ONCE) {
     const some = names.slice(at, at + AT_ONCE).map(async (name) => {
       await makeHost(io, client, name, options.group, { 'kubernetes.io/hostname': name, ...labels });
-      return mint(client, name, expirationSeconds, io.signal);
+      return mintToken(client, { resource: HOSTS, name, kind: 'HostToken', spec }, io.signal);
     });
     tokens.push(...(await Promise.all(some)));
   }
@@ -90,24 +92,4 @@ async function makeHost(
     if (group !== undefined && current !== group)
       warn(io, `Host ${name} is in group ${String(current)} already, and stays there`);
   }
-}
-
-async function mint(
-  client: ApiClient,
-  name: string,
-  expirationSeconds: number | undefined,
-  signal: AbortSignal,
-): Promise<string> {
-  const spec = expirationSeconds === undefined ? {} : { expirationSeconds };
-  const wish = { apiVersion: API_VERSION, kind: 'HostToken', metadata: { name }, spec };
-  const answer = await client.json({
-    method: 'POST',
-    path: client.resource(HOSTS).path(name, 'token'),
-    headers: { 'content-type': 'application/json', accept: 'application/json' },
-    body: new TextEncoder().encode(JSON.stringify(wish)),
-    signal,
-  });
-  const status = isObject(answer) ? answer.status : undefined;
-  if (!isObject(status) || typeof status.token !== 'string') throw new Error('the server answered no token');
-  return status.token;
 }

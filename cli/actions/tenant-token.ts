@@ -1,7 +1,7 @@
 import type { ApiClient } from '../../apiserver/client/client.ts';
-import { isObject } from '../../resources/meta/object.ts';
 import type { Target } from '../coppice-command.ts';
 import { type Io, printLine } from '../io.ts';
+import { mintToken } from '../minted-token.ts';
 import { renderYaml } from '../render/yaml.ts';
 import { openSession } from '../session.ts';
 import { tenantName } from '../tenant-ref.ts';
@@ -37,16 +37,6 @@ export async function makeTenantKubeconfig(io: Io, target: Target, words: readon
   io.stdout.write(renderYaml(config));
 }
 
-async function mint(client: ApiClient, name: string, signal: AbortSignal): Promise<string> {
-  const wish = { apiVersion: 'coppice.dev/v1', kind: 'TenantToken', metadata: { name }, spec: {} };
-  const answer = await client.json({
-    method: 'POST',
-    path: client.resource(TENANTS).path(name, 'token'),
-    headers: { 'content-type': 'application/json', accept: 'application/json' },
-    body: new TextEncoder().encode(JSON.stringify(wish)),
-    signal,
-  });
-  const status = isObject(answer) ? answer.status : undefined;
-  if (!isObject(status) || typeof status.token !== 'string') throw new Error('the server answered no token');
-  return status.token;
+function mint(client: ApiClient, name: string, signal: AbortSignal): Promise<string> {
+  return mintToken(client, { resource: TENANTS, name, kind: 'TenantToken', spec: {} }, signal);
 }

@@ -1,28 +1,19 @@
 import assert from 'node:assert/strict';
 import type { App } from '../../../apiserver/requests/server-request.ts';
-import { MemoryStore } from '../../../apiserver/store/memory/store.ts';
-import type { Store } from '../../../apiserver/store/store.ts';
-import { systemIds } from '../../../resources/ambient/system-ids.ts';
 import { aHost } from '../../harness/builders.ts';
 import { etcdForEach } from '../../harness/etcd-for-each.ts';
-import { pairOn } from '../../harness/etcd-pair.ts';
 import type { EtcdServer } from '../../harness/etcd-server.ts';
-import { FarStore } from '../../harness/far-store.ts';
 import { peakUse } from '../../harness/quota-history.ts';
 import { createVM, makeQuota, VMS_URL } from '../../harness/quota-world.ts';
 import { type RawAnswer, send } from '../../harness/raw.ts';
 import { startTestServer } from '../../harness/server.ts';
+import { type Place, twoFarServers, twoServersOn } from '../../harness/two-servers.ts';
 import { StoreHome } from '../store/store-home.ts';
 
 const MERGE = { 'content-type': 'application/merge-patch+json' };
 const TENANT = '/apis/coppice.dev/v1/tenants/red';
 const LEASES = '/apis/coppice.dev/v1/namespaces/red/leases';
 const GI = 2 ** 30;
-
-interface Place extends AsyncDisposable {
-  readonly store: Store;
-  app(i: number): App;
-}
 
 describe('a burst against a quota', function () {
   this.timeout(120_000);
@@ -37,14 +28,7 @@ describe('a burst against a quota', function () {
   });
 
   describe('over two servers far from their store', () => {
-    suite(async () => {
-      const ended = new AsyncDisposableStack();
-      const store = ended.use(await MemoryStore.open({ ids: systemIds }));
-      const tests = await Promise.all([0, 1].map(() => startTestServer({ store: new FarStore(store, () => 1) })));
-      for (const test of tests) ended.use(test);
-      const app = (i: number) => (tests[i % 2] as (typeof tests)[number]).server.app;
-      return { store, app, [Symbol.asyncDispose]: () => ended.disposeAsync() };
-    });
+    suite(twoFarServers);
   });
 
   describe('over two servers on one etcd', () => {
@@ -52,14 +36,7 @@ describe('a burst against a quota', function () {
     etcdForEach((started) => {
       etcd = started;
     });
-    suite(async () => {
-      const pair = await pairOn(etcd);
-      return {
-        store: pair.stores[0],
-        app: (i) => pair.app(i),
-        [Symbol.asyncDispose]: () => pair[Symbol.asyncDispose](),
-      };
-    });
+    suite(() => twoServersOn(etcd));
   });
 });
 
