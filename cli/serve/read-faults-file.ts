@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { FaultsFile } from '../../nodelet/drivers/sim/faults/faults-file.ts';
 import { Failure } from '../failure.ts';
@@ -10,8 +10,14 @@ export function readFaultsFile(path: string, cwd: string): FaultsFile {
   return orFailure(() => FaultsFile.read(path, text));
 }
 
+/** Longer than any that people write; a device has no end. */
+const MOST_BYTES = 1 << 20;
+
 function textOf(path: string, cwd: string): string {
   try {
+    const about = statSync(resolve(cwd, path));
+    if (!about.isFile()) throw new Error('it is not a file');
+    if (about.size > MOST_BYTES) throw new Error(`it has ${about.size} bytes, more than ${MOST_BYTES}`);
     return new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(resolve(cwd, path)));
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;

@@ -14,6 +14,7 @@ import { surelyMs } from './steady-clock.ts';
 export async function pass(deps: LeaseDeps, signal: AbortSignal): Promise<Outcome> {
   let again = false;
   let nextMs: number | undefined;
+  const failures: unknown[] = [];
   for (const listed of oldestFirst(deps.waiting.get(WAITING))) {
     signal.throwIfAborted();
     // The list is from the beginning of the pass, and granting takes time: look at the lease as it is by now.
@@ -26,9 +27,16 @@ export async function pass(deps: LeaseDeps, signal: AbortSignal): Promise<Outcom
     }
     if (Number.isFinite(leftMs)) nextMs = Math.min(nextMs ?? leftMs, leftMs);
     const decision = decideGrant(lease, deps.view.world, currentHosts(deps));
-    if (decision.kind === 'wait') await tellWaiting(lease, decision, deps, signal);
-    else if (!(await grant(lease, decision.host, deps, signal))) again = true;
+    try {
+      if (decision.kind === 'wait') await tellWaiting(lease, decision, deps, signal);
+      else if (!(await grant(lease, decision.host, deps, signal))) again = true;
+    } catch (error) {
+      // What is wrong with one lease keeps no other waiting.
+      failures.push(error);
+    }
   }
+  signal.throwIfAborted();
+  if (failures.length > 0) throw failures[0];
   return { again, ...(nextMs === undefined ? {} : { requeueAfterMs: nextMs }) };
 }
 

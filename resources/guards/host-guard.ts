@@ -6,6 +6,7 @@ import { parseBytes, roughBytes } from '../meta/quantity.ts';
 import { matchesLabels } from '../meta/selector.ts';
 import { type Change, fence, type Guard, NO_FENCES } from './guard.ts';
 import { waitsForScrub } from './host-scrub.ts';
+import { isLessee } from './lessee.ts';
 import { HOSTS, POLICIES, TENANTS } from './refs.ts';
 import { flexShare, guestIsGone, guestIsOff, hostShareOf, microVCPUs } from './shares.ts';
 import type { HostUse, WorldView } from './world.ts';
@@ -80,11 +81,12 @@ function wishRefusal({ vm, resolved }: Wish, host: Host, world: WorldView, refus
 function leaseRefusal({ vm, resolved }: Wish, host: Host, world: WorldView, refuse: Refuse): HostRefusal | undefined {
   const policy = world.get(POLICIES, undefined, 'default');
   const lessee = host.status?.lease?.namespace;
+  const own = isLessee(host, vm.metadata.namespace ?? '', world);
   const name = host.metadata.name;
-  if (lessee !== undefined && lessee !== vm.metadata.namespace && policy?.spec.exclusiveLeasedHosts !== false) {
+  if (lessee !== undefined && !own && policy?.spec.exclusiveLeasedHosts !== false) {
     return refuse('LeasedToOthers', `host ${name} is leased to another tenant`);
   }
-  if (resolved.guestOS === 'macos' && lessee !== vm.metadata.namespace && policy?.spec.requireLeaseForMacOS !== false) {
+  if (resolved.guestOS === 'macos' && !own && policy?.spec.requireLeaseForMacOS !== false) {
     return refuse(
       'LeaseRequired',
       `macOS guests need a Lease of the Mac they run on; ${vm.metadata.namespace} does not lease ${name}`,

@@ -24,10 +24,10 @@ export const hostScrub: Guard<Host> = {
     begins(change) || leases(change)
       ? { bump: [fence.host(change.after?.metadata.name ?? '')], compare: [] }
       : NO_FENCES,
-  judge(change, world) {
+  judge(change, world, { nowMs }) {
     const { after } = change;
     if (after === undefined) return undefined;
-    const late = lateRequest(change);
+    const late = lateRequest(change, nowMs);
     if (late !== undefined) return late;
     const forbidden = (cause: string, message: string) => ({ answer: 'Forbidden', cause, message }) as const;
     if (leases(change) && waitsForScrub(after))
@@ -46,13 +46,21 @@ export const hostScrub: Guard<Host> = {
 };
 
 /** Requests are told apart by their instants, and each is answered once: one that is not later would never be. */
-function lateRequest({ before, after }: Change<Host>): Refusal | undefined {
+function lateRequest({ before, after }: Change<Host>, nowMs: number): Refusal | undefined {
   const asked = after?.spec.scrub?.requestedAt;
   const answered = before?.status?.scrub?.requestedAt;
-  if (asked === undefined || answered === undefined || asked === before?.spec.scrub?.requestedAt) return undefined;
-  if (Date.parse(asked) > Date.parse(answered)) return undefined;
-  const message = `Invalid value: "${asked}": must be later than that of the last scrub, ${answered}`;
+  if (asked === undefined || asked === before?.spec.scrub?.requestedAt) return undefined;
+  const why = whyNot(Date.parse(asked), answered, nowMs);
+  if (why === undefined) return undefined;
+  const message = `Invalid value: "${asked}": ${why}`;
   return { answer: 'Invalid', field: 'spec.scrub.requestedAt', cause: 'FieldValueInvalid', message };
+}
+
+/** Requests come after each other, so one far ahead would stand in the way of all that follow. */
+function whyNot(askedMs: number, answered: string | undefined, nowMs: number): string | undefined {
+  if (askedMs > nowMs + MOST_AHEAD_MS) return 'must be no more than a day ahead';
+  if (answered === undefined || askedMs > Date.parse(answered)) return undefined;
+  return `must be later than that of the last scrub, ${answered}`;
 }
 
 /** Whether the change tells the nodelet to begin. */
@@ -65,6 +73,7 @@ function leases({ before, after }: Change<Host>): boolean {
   return after?.status?.lease !== undefined && before?.status?.lease === undefined;
 }
 
+const MOST_AHEAD_MS = 24 * 3_600_000;
 const LEASE_REF = { group: 'coppice.dev', version: 'v1', plural: 'leases', kind: 'Lease', namespaced: true } as const;
 /** A host has one lease at a time; more without a record are left for the next scrub to note. */
 const RECORDS = 20;

@@ -78,7 +78,11 @@ export const leaseRecord: Guard<Lease> = {
 
 function lostOverride(before: Lease, after: Lease): Refusal | undefined {
   const kept = after.status?.overrides ?? [];
-  const lost = before.status?.overrides?.find((each) => !kept.some((other) => jsonEqual(each, other)));
+  // Terms that others have taken the place of give way where there is no more room.
+  const newest = after.spec.acceptedTerms?.version;
+  const lost = before.status?.overrides?.find(
+    (each) => !kept.some((other) => jsonEqual(each, other)) && (each.what !== 'Terms' || each.detail === newest),
+  );
   return (
     lost && forbidden('OverrideKept', `status.overrides keeps what it has: ${lost.what} by ${lost.by} at ${lost.at}`)
   );

@@ -4,6 +4,7 @@ import { isTrue } from '../meta/condition.ts';
 import { parseBytes, roughBytes } from '../meta/quantity.ts';
 import { matchesLabels } from '../meta/selector.ts';
 import { waitsForScrub } from './host-scrub.ts';
+import { isLessee } from './lessee.ts';
 import { POLICIES, TENANTS } from './refs.ts';
 import type { WorldView } from './world.ts';
 
@@ -47,11 +48,11 @@ export function leaseRefusal(lease: Lease, host: Host, world: WorldView): LeaseR
  * Whether the host is held for the lessee since a Lease of it was deleted, for its next one to take over. A tenant that was made anew under the name is
  * another one, whose the host is not before it was cleared.
  */
-export function takesOver({ metadata }: Lease, { status }: Host, world: WorldView): boolean {
-  const { namespace, released, ending, since = '' } = status?.lease ?? {};
-  if (released !== true || ending === true || namespace !== metadata.namespace) return false;
-  const tenant = world.get(TENANTS, undefined, namespace ?? '');
-  return tenant !== undefined && Date.parse(tenant.metadata.creationTimestamp) <= Date.parse(since);
+export function takesOver({ metadata }: Lease, host: Host, world: WorldView): boolean {
+  const { namespace = '' } = metadata;
+  const { released, ending } = host.status?.lease ?? {};
+  if (released !== true || ending === true || !isLessee(host, namespace, world)) return false;
+  return world.get(TENANTS, undefined, namespace) !== undefined;
 }
 
 const refuse = (filter: LeaseFilter, message: string): LeaseRefusal => ({ filter, message });

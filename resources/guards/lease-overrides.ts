@@ -16,8 +16,15 @@ export function leaseOverrides(draft: Lease, previous: Lease | undefined, contex
   if (found.length === 0) return draft;
   const before = draft.status?.overrides ?? [];
   const same = (a: Override) => found.some((b) => a.what === b.what && a.at === b.at);
-  const overrides = [...before.filter((each) => !same(each)), ...found].slice(0, MAX_OVERRIDES);
+  const overrides = within(MAX_OVERRIDES, [...before.filter((each) => !same(each)), ...found]);
   return { ...draft, status: { ...draft.status, overrides } };
+}
+
+/** Terms are accepted by the lessee, as often as it likes: of these the oldest go first, and never what an operator set aside. */
+function within(most: number, all: readonly Override[]): Override[] {
+  let tooMany = all.length - most;
+  const kept = all.filter(({ what }) => what !== 'Terms' || tooMany-- <= 0);
+  return kept.slice(-most);
 }
 
 function* overridesBy(

@@ -1,6 +1,7 @@
 import { admitLease } from '../guards/lease-admission.ts';
 import { leaseCompanions } from '../guards/lease-companions.ts';
 import { leaseMinimum, leaseRecord, leaseRights } from '../guards/lease-guards.ts';
+import { leaseHorizon } from '../guards/lease-horizon.ts';
 import { leasePhases } from '../guards/lease-phases.ts';
 import { leaseQuota } from '../guards/lease-quota.ts';
 import { livingTenant } from '../guards/tenant-standing.ts';
@@ -175,7 +176,7 @@ export const Lease = defineCoppiceKind({
   nameRule: 'label',
   rules: {
     admit: admitLease,
-    guards: [livingTenant, leaseRights, leaseMinimum, leaseRecord, leasePhases, leaseQuota],
+    guards: [leaseHorizon, livingTenant, leaseRights, leaseMinimum, leaseRecord, leasePhases, leaseQuota],
     companions: leaseCompanions,
   },
 });

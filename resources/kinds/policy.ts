@@ -47,6 +47,7 @@ const spec = Type.Object(
     minLeaseHours: Type.Integer({
       default: 24,
       minimum: 0,
+      maximum: 8784,
       description: 'The least a lease lasts, in hours; less than 24 is raised to 24.',
     }),
     scrubMode: oneOf(['Manual', 'Automatic'], {

@@ -91,7 +91,7 @@ export function mapOf<T extends TSchema>(values: T, options: Omit<Schema, 'type'
 }
 
 const QUANTITY = '^([0-9]+)([KMGTP]i|[kMGTP])?$';
-const DURATION = '^([0-9]+h)?([0-9]+m)?([0-9]+s)?$';
+const DURATION = '^([0-9]{1,9}h)?([0-9]{1,9}m)?([0-9]{1,9}s)?$';
 
 /** A whole number of bytes with an optional suffix: `128Mi`, `8Gi`, `1500M`. */
 export function quantity(options: Omit<Schema, 'type'> = {}) {

@@ -28,7 +28,7 @@ function aWorld(...vms: readonly VM[]): World {
   return world;
 }
 
-const CONTEXT: GuardContext = { nowMs: 0, asker: { user: 'admin', operator: true } };
+const CONTEXT: GuardContext = { nowMs: Date.parse('2026-03-01T00:00:00Z'), asker: { user: 'admin', operator: true } };
 const bound = aVM({ name: 'a', spec: { hostName: 'mac-1', epoch: 1 } });
 
 describe('a host that waits for a scrub', () => {
@@ -111,6 +111,12 @@ describe('asking for a scrub', () => {
         ...{ answer: 'Invalid', field: 'spec.scrub.requestedAt', cause: 'FieldValueInvalid' },
         message: `Invalid value: "${early}": must be later than that of the last scrub, 2026-03-01T00:00:00Z`,
       });
+  });
+
+  it('may be for a day ahead, and not for a time that keeps all others from asking', () => {
+    assert.equal(asks('2026-03-02T00:00:00Z'), undefined);
+    const far = asks('9999-12-31T23:59:59Z');
+    assert.match(far?.message ?? '', /must be no more than a day ahead$/);
   });
 
   it('again in the same words is no asking', () => {
