@@ -12,6 +12,7 @@ const coppice = { apiVersion: 'coppice.dev/v1' } as const;
 describe('coppice explain-placement and rebalance', () => {
   let server: TestServer;
   let folder: CliFolder;
+  let writeOwner: (token: string) => Promise<string>;
   const held = new AsyncDisposableStack();
 
   before(async () => {
@@ -27,6 +28,8 @@ describe('coppice explain-placement and rebalance', () => {
       contexts: [{ name: 'x', context: { cluster: 'c', user: 'u', namespace: 'beta' } }],
     };
     await folder.write('kubeconfig', JSON.stringify(config));
+    writeOwner = (token) =>
+      folder.write('owner', JSON.stringify({ ...config, users: [{ name: 'u', user: { token } }] }));
     const { client } = server;
     for (const name of ['acme', 'beta']) {
       await client.resource<Tenant>(Tenant).create({ ...coppice, kind: 'Tenant', metadata: { name }, spec: {} });
@@ -87,6 +90,18 @@ describe('coppice explain-placement and rebalance', () => {
     assert.deepEqual(now.hosts[1].refusal.filter, 'LeaseRequired');
     const told = await folder.run(['explain-placement', 'intruder']);
     assert.match(told.stdout, /\nStored: NoHosts: then, since 2026-01-01T00:00:00Z\n/);
+  });
+
+  it('tells an owner, who may not see hosts, what the VM tells, and plans nothing for one', async () => {
+    const minted = await folder.run(['tenant', 'token', 'beta']);
+    const kubeconfig = await writeOwner(minted.stdout.trim());
+    const { code, stdout, stderr } = await folder.run(['explain-placement', 'intruder', '--kubeconfig', kubeconfig]);
+    assert.equal(code, 0, stderr);
+    assert.match(stdout, /^VM beta\/intruder waits for a host\.\n\nNow: +hosts are not yours to see/);
+    assert.match(stdout, /\nStored: NoHosts: then, since 2026-01-01T00:00:00Z\nNext: +add a host/);
+    const plan = await folder.run(['rebalance', '--dry-run', '--kubeconfig', kubeconfig]);
+    assert.deepEqual([plan.code, plan.stdout], [1, '']);
+    assert.match(plan.stderr, /^error: rebalance looks at the whole fleet, which is for operators\n/);
   });
 
   it('tells of a VM that is bound where it is, and judges its host without its own share', async () => {
