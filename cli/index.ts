@@ -9,6 +9,7 @@ import Cordon from './commands/cordon.ts';
 import Delete from './commands/delete.ts';
 import Describe from './commands/describe.ts';
 import Exec from './commands/exec.ts';
+import ExplainPlacement from './commands/explain-placement.ts';
 import Get from './commands/get.ts';
 import HostForget from './commands/host/forget.ts';
 import HostRemoveOrphan from './commands/host/remove-orphan.ts';
@@ -25,6 +26,7 @@ import MigrateStore from './commands/migrate-store.ts';
 import Nodelet from './commands/nodelet.ts';
 import PkiRotate from './commands/pki/rotate.ts';
 import PkiShow from './commands/pki/show.ts';
+import Rebalance from './commands/rebalance.ts';
 import Restore from './commands/restore.ts';
 import Scrub from './commands/scrub.ts';
 import Status from './commands/status.ts';
@@ -54,6 +56,7 @@ export const COMMANDS = {
   delete: Delete,
   describe: Describe,
   exec: Exec,
+  'explain-placement': ExplainPlacement,
   get: Get,
   'host:forget': HostForget,
   'host:remove-orphan': HostRemoveOrphan,
@@ -70,6 +73,7 @@ export const COMMANDS = {
   nodelet: Nodelet,
   'pki:rotate': PkiRotate,
   'pki:show': PkiShow,
+  rebalance: Rebalance,
   restore: Restore,
   scrub: Scrub,
   status: Status,

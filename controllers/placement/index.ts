@@ -24,7 +24,7 @@ export function placementDuty({ client, informers, events, clock, log }: DutyPar
   const hosts = informers.of(Host);
   const waiting = vms.index((vm) => (isWaiting(vm) ? [WAITING] : []));
   const view = new PlacementWorld(informers);
-  const deps: PlacementDeps = { client, vms, waiting, hosts, view, events, clock, log };
+  const deps: PlacementDeps = { client, vms, waiting, hosts, view, decided: new Map(), events, clock, log };
   const pass = [PASS];
   const passWhen = (matters: boolean) => (matters && waiting.count(WAITING) > 0 ? pass : []);
   const specMoved = ({ before, after }: Change<KubeObject>) =>
@@ -34,7 +34,7 @@ export function placementDuty({ client, informers, events, clock, log }: DutyPar
     watches: [
       // The world first: nothing may be decided on a change that it has not taken in.
       ...view.watches,
-      watchCache(vms, ({ key, after }) => (after === undefined ? [] : isWaiting(after) ? pass : [key])),
+      watchCache(vms, ({ key, after }) => (after !== undefined && isWaiting(after) ? pass : [key])),
       watchCache(vms, (change) => passWhen(givesBack(change, view)), GATHER_MS),
       watchCache(hosts, ({ before, after }) => passWhen(!jsonEqual(factsOf(before), factsOf(after))), GATHER_MS),
       watchCache(informers.of(Tenant), (change) => passWhen(specMoved(change)), GATHER_MS),

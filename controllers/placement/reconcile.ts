@@ -3,13 +3,15 @@ import type { Clock } from '../../resources/ambient/clock.ts';
 import type { Logger } from '../../resources/ambient/log.ts';
 import type { Host } from '../../resources/kinds/host.ts';
 import { VM } from '../../resources/kinds/vm.ts';
+import { objectKey } from '../../resources/meta/object.ts';
+import { type Bind, decide, likeness, type Wait } from '../../resources/placement/decide.ts';
+import type { Placement } from '../../resources/placement/explanation.ts';
 import type { CacheView, IndexView } from '../runtime/cache.ts';
 import type { Outcome } from '../runtime/duty.ts';
 import type { EventRecorder } from '../runtime/events.ts';
 import { InFlight } from '../runtime/in-flight.ts';
 import { hasReason, orGone, writeStatus } from '../runtime/write.ts';
 import { boundStatus, waitingStatus } from './conditions.ts';
-import { type Bind, decide, likeness, type Wait } from './decide.ts';
 import type { PlacementWorld } from './placement-world.ts';
 
 /** The key of a pass over all that wait; any other key is a bound VM. */
@@ -24,6 +26,8 @@ export interface PlacementDeps {
   readonly waiting: IndexView<VM>;
   readonly hosts: CacheView<Host>;
   readonly view: PlacementWorld;
+  /** By key: why VMs were bound where they are, until that is written to them or they are gone. */
+  readonly decided: Map<string, Placement>;
   readonly events: EventRecorder;
   readonly clock: Clock;
   readonly log: Logger;
@@ -60,15 +64,25 @@ async function pass(deps: PlacementDeps, signal: AbortSignal): Promise<Outcome> 
 }
 
 /** Answers false when the server saw the world otherwise: the cache will show why, and the VM is looked at again. */
-async function bind(vm: VM, { host, epoch }: Bind, deps: PlacementDeps, signal: AbortSignal): Promise<boolean> {
+async function bind(
+  vm: VM,
+  { host, epoch, placement }: Bind,
+  deps: PlacementDeps,
+  signal: AbortSignal,
+): Promise<boolean> {
   const { client, view, events, log } = deps;
   const vms = client.resource<VM>(VM, vm.metadata.namespace);
   const { name, resourceVersion } = vm.metadata;
+  const key = objectKey(vm.metadata);
   try {
+    // Before it is sent: the watch may tell of the binding earlier than the answer does.
+    deps.decided.set(key, placement);
     const patch = { metadata: { resourceVersion }, spec: { hostName: host, epoch } };
     const bound = await orGone(vms.patch(name, patch, {}, signal));
-    if (bound === undefined) view.retract(vm);
-    else view.confirm(bound);
+    if (bound === undefined) {
+      deps.decided.delete(key);
+      view.retract(vm);
+    } else view.confirm(bound);
     if (bound !== undefined) {
       log.info('vm bound', { vm: `${vm.metadata.namespace}/${name}`, host, epoch });
       events.record(bound, { type: 'Normal', reason: 'Scheduled', message: `bound to host ${host}` });
@@ -76,6 +90,7 @@ async function bind(vm: VM, { host, epoch }: Bind, deps: PlacementDeps, signal: 
     return true;
   } catch (error) {
     view.retract(vm);
+    deps.decided.delete(key);
     if (hasReason(error, 'Conflict', 'ServiceUnavailable')) return false;
     const cause = hasReason(error, 'Forbidden') ? error.details?.causes?.[0] : undefined;
     if (!hasReason(error, 'Forbidden') || cause === undefined) throw error;
@@ -100,9 +115,15 @@ async function tellWaiting(vm: VM, wait: Wait, deps: PlacementDeps, signal: Abor
 /** Bound is bound, also when this process was killed before it could say so. */
 async function confirmBound(key: string, deps: PlacementDeps, signal: AbortSignal): Promise<Outcome> {
   const vm = deps.vms.get(key);
-  if (vm?.spec.hostName === undefined || vm.metadata.deletionTimestamp !== undefined) return {};
+  if (vm === undefined || vm.metadata.deletionTimestamp !== undefined) {
+    deps.decided.delete(key);
+    return {};
+  }
+  if (vm.spec.hostName === undefined) return {};
   const vms = deps.client.resource<VM>(VM, vm.metadata.namespace);
-  await writeStatus(vms, vm, boundStatus(vm, deps.clock.now()), signal);
+  const decided = deps.decided.get(key);
+  await writeStatus(vms, vm, boundStatus(vm, decided, deps.clock.now()), signal);
+  if (decided !== undefined && deps.decided.get(key) === decided) deps.decided.delete(key);
   return {};
 }
 

@@ -60,6 +60,37 @@ const spec = Type.Object(
   { description: 'What the VM should be.' },
 );
 
+const placement = Type.Object(
+  {
+    host: Type.Optional(Type.String({ description: 'The host that was chosen; absent while it waits for one.' })),
+    why: Type.Optional(
+      oneOf(['PaidFor', 'Fullest'], {
+        description:
+          'Why that one: PaidFor, its tenant leases it, which comes before all others; Fullest, it has the least free memory of those that fit.',
+      }),
+    ),
+    fitting: Type.Integer({ description: 'How many of the hosts that were looked at fit.' }),
+    turnedDown: Type.Optional(
+      Type.Array(
+        Type.Object({
+          reason: Type.String({ description: 'What turned hosts down.' }),
+          hosts: Type.Integer({ description: 'How many.' }),
+        }),
+        {
+          description: 'How many hosts were turned down for what, the most first.',
+          'x-kubernetes-list-type': 'map',
+          'x-kubernetes-list-map-keys': ['reason'],
+        },
+      ),
+    ),
+  },
+  {
+    description:
+      'The last decision of placement, as it was made: coppice explain-placement tells what it would be now.',
+    'x-coppice-writer': 'placement',
+  },
+);
+
 const status = Type.Object(
   {
     phase: Type.Optional(
@@ -102,6 +133,7 @@ const status = Type.Object(
         description: 'Whether the agent inside answers; None when the image has none.',
       }),
     ),
+    placement: Type.Optional(placement),
     observedGeneration: Type.Optional(
       Type.Integer({ format: 'int64', description: 'The generation this status is about.' }),
     ),

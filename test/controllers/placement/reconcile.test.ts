@@ -244,4 +244,41 @@ describe('the placement duty', () => {
     assert.equal(fleet.vm('web')?.metadata.resourceVersion, version);
     assert.equal(fleet.all<Event>(Event).length, before);
   });
+
+  it('keeps on the VM why it waits, and then why it is where it is, and writes neither twice', async () => {
+    await using fleet = await aFleet({ name: 'a', cordoned: true });
+    fleet.startControllers('placement');
+    await fleet.addVM();
+    const placement = () => fleet.vm('web')?.status?.placement;
+    await fleet.eventually('waits', () => placement() !== undefined);
+    assert.deepEqual(placement(), { fitting: 0, turnedDown: [{ reason: 'Cordoned', hosts: 1 }] });
+
+    await fleet.addHost({ name: 'b', lessee: 'red' });
+    await fleet.eventually('bound', () => placement()?.host === 'b');
+    const told = { host: 'b', why: 'PaidFor', fitting: 1 };
+    assert.deepEqual(placement(), told);
+
+    // Another process knows nothing of the decision: what was kept of it stays.
+    await fleet.stopControllers();
+    fleet.startControllers('placement');
+    await fleet.resource<VM>(VM, 'red').patch('web', { spec: { power: 'Stopped' } });
+    const stamp = () => findCondition(fleet.vm('web') ?? assert.fail(), 'Scheduled')?.observedGeneration;
+    await fleet.eventually('restamped', () => stamp() === fleet.vm('web')?.metadata.generation);
+    assert.deepEqual(placement(), told);
+    const { resourceVersion } = fleet.vm('web')?.metadata ?? {};
+    await quiesce();
+    assert.equal(fleet.vm('web')?.metadata.resourceVersion, resourceVersion);
+    assert.deepEqual(fleet.errors, []);
+  });
+
+  it('says nothing of why when the decision was lost with its process', async () => {
+    await using fleet = await aFleet({ name: 'a' });
+    await fleet.addVM();
+    const placement = { host: 'gone', why: 'Fullest', fitting: 3 } as const;
+    await fleet.resource<VM>(VM, 'red').patch('web', { status: { placement } }, { subresource: 'status' });
+    await fleet.resource<VM>(VM, 'red').patch('web', { spec: { hostName: 'a', epoch: 1 } });
+    fleet.startControllers('placement');
+    await fleet.eventually('bound', () => scheduled(fleet, 'web') === 'True Bound: bound to host a');
+    assert.equal(fleet.vm('web')?.status?.placement, undefined);
+  });
 });

@@ -1,9 +1,15 @@
-import { HOST_FILTERS, type HostFilter, type Wish } from '../../resources/guards/host-guard.ts';
-import { POLICIES } from '../../resources/guards/refs.ts';
-import { flexShare, microVCPUs } from '../../resources/guards/shares.ts';
-import type { WorldView } from '../../resources/guards/world.ts';
-import type { Host } from '../../resources/kinds/host.ts';
-import { parseBytes, roughBytes } from '../../resources/meta/quantity.ts';
+import { HOST_FILTERS, type HostFilter, type Wish } from '../guards/host-guard.ts';
+import { POLICIES } from '../guards/refs.ts';
+import { flexShare, microVCPUs } from '../guards/shares.ts';
+import type { WorldView } from '../guards/world.ts';
+import type { Host } from '../kinds/host.ts';
+import type { VM } from '../kinds/vm.ts';
+import { parseBytes, roughBytes } from '../meta/quantity.ts';
+
+/** What is kept of a decision on the VM. */
+export type Placement = NonNullable<NonNullable<VM['status']>['placement']>;
+/** How many hosts each filter turned down, the most first. */
+export type TurnedDown = NonNullable<Placement['turnedDown']>;
 
 /** Why no host fits, counted while hosts are turned down. */
 export class Explanation {
@@ -37,15 +43,21 @@ export class Explanation {
     }
   }
 
+  get turnedDown(): TurnedDown {
+    return this.#ranked().map(([reason, hosts]) => ({ reason, hosts }));
+  }
+
   /** The filter that turned most hosts down, and one line with all the counts. */
   told(): { readonly reason: string; readonly message: string } {
-    const ranked = [...this.#counts].sort(
-      ([a, n], [b, m]) => m - n || HOST_FILTERS.indexOf(a) - HOST_FILTERS.indexOf(b),
-    );
+    const ranked = this.#ranked();
     const [first] = ranked;
     if (first === undefined) return { reason: 'NoHosts', message: '0 of 0 hosts fit: no host has joined yet' };
     const counts = ranked.map(([filter, count]) => `${count} ${filter}${this.#detail(filter)}`);
     return { reason: first[0], message: `0 of ${this.#hosts} hosts fit: ${counts.join(', ')}` };
+  }
+
+  #ranked(): readonly (readonly [HostFilter, number])[] {
+    return [...this.#counts].sort(([a, n], [b, m]) => m - n || HOST_FILTERS.indexOf(a) - HOST_FILTERS.indexOf(b));
   }
 
   #detail(filter: HostFilter): string {

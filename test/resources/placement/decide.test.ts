@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import * as fc from 'fast-check';
-import { decide, ENOUGH_FEASIBLE } from '../../../controllers/placement/decide.ts';
 import { HOSTS, IMAGES, POLICIES, TENANTS, VMS } from '../../../resources/guards/refs.ts';
 import { World } from '../../../resources/guards/world.ts';
 import type { Host } from '../../../resources/kinds/host.ts';
@@ -10,6 +9,7 @@ import type { Tenant } from '../../../resources/kinds/tenant.ts';
 import type { VM } from '../../../resources/kinds/vm.ts';
 import { objectKey } from '../../../resources/meta/object.ts';
 import { parseBytes } from '../../../resources/meta/quantity.ts';
+import { decide, ENOUGH_FEASIBLE } from '../../../resources/placement/decide.ts';
 import { aPolicy } from '../../harness/a-policy.ts';
 import { aHost, anImage, aTenant, aVM, DIGEST, EPOCH_START } from '../../harness/builders.ts';
 
@@ -107,6 +107,40 @@ describe('where placement puts a VM', () => {
       return decision.kind === 'bind' ? decision.epoch : decision;
     });
     assert.deepEqual(epochs, [1, 2, 8]);
+  });
+});
+
+describe('what is kept of a decision of placement', () => {
+  const kept = (setting: Setting) => decide(aVM(), aWorld(setting), setting.hosts ?? []);
+
+  it('is the host, why it was chosen, and what the others were turned down for', () => {
+    const hosts = [
+      aHost({ name: 'a' }),
+      aHost({ name: 'b', cordoned: true }),
+      aHost({ name: 'c', ready: false }),
+      aHost({ name: 'd', cordoned: true }),
+      aHost({ name: 'e' }),
+    ];
+    assert.deepEqual(kept({ hosts, vms: [bound('x', 'e')] }).placement, {
+      host: 'e',
+      why: 'Fullest',
+      fitting: 2,
+      turnedDown: [
+        { reason: 'Cordoned', hosts: 2 },
+        { reason: 'NotReady', hosts: 1 },
+      ],
+    });
+  });
+
+  it('is that the tenant pays for the host, where it does, though another is fuller', () => {
+    const hosts = [aHost({ name: 'a' }), aHost({ name: 'b', lessee: 'red' })];
+    assert.deepEqual(kept({ hosts, vms: [bound('x', 'a')] }).placement, { host: 'b', why: 'PaidFor', fitting: 1 });
+  });
+
+  it('is the counts while it waits, and nothing where no host was looked at', () => {
+    const hosts = [aHost({ cordoned: true })];
+    assert.deepEqual(kept({ hosts }).placement, { fitting: 0, turnedDown: [{ reason: 'Cordoned', hosts: 1 }] });
+    assert.equal(kept({ hosts, tenants: [aTenant('red', { disabled: true })] }).placement, undefined);
   });
 });
 

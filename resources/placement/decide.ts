@@ -1,12 +1,12 @@
-import { hostRefusal, type Wish } from '../../resources/guards/host-guard.ts';
-import { vmQuota } from '../../resources/guards/tenant-guard.ts';
-import { standingRefusal } from '../../resources/guards/tenant-standing.ts';
-import { resolveVM } from '../../resources/guards/vm-admission.ts';
-import type { WorldView } from '../../resources/guards/world.ts';
-import type { Host } from '../../resources/kinds/host.ts';
-import type { VM } from '../../resources/kinds/vm.ts';
-import { parseBytes } from '../../resources/meta/quantity.ts';
-import { Explanation } from './explanation.ts';
+import { hostRefusal, type Wish } from '../guards/host-guard.ts';
+import { vmQuota } from '../guards/tenant-guard.ts';
+import { standingRefusal } from '../guards/tenant-standing.ts';
+import { resolveVM } from '../guards/vm-admission.ts';
+import type { WorldView } from '../guards/world.ts';
+import type { Host } from '../kinds/host.ts';
+import type { VM } from '../kinds/vm.ts';
+import { parseBytes } from '../meta/quantity.ts';
+import { Explanation, type Placement } from './explanation.ts';
 
 /** Enough hosts that fit: looking further would not make a better choice, only a later one. */
 export const ENOUGH_FEASIBLE = 50;
@@ -17,6 +17,8 @@ export interface Bind {
   /** Above that of any earlier binding. */
   readonly epoch: number;
   readonly resolved: Wish['resolved'];
+  /** Why it is this host. */
+  readonly placement: Placement;
 }
 
 export interface Wait {
@@ -25,6 +27,8 @@ export interface Wait {
   readonly reason: string;
   /** One line with the numbers. */
   readonly message: string;
+  /** What the hosts were turned down for; undefined: no host was looked at. */
+  readonly placement?: Placement;
 }
 
 /**
@@ -43,9 +47,14 @@ export function decide(vm: VM, world: WorldView, hosts: readonly Host[], startAt
 
   const wish: Wish = { vm: wanted, resolved };
   const explanation = new Explanation(wish, hosts.length);
-  const best = bestOf(fittingHosts(wish, world, hosts, startAt, explanation), world);
-  if (best === undefined) return { kind: 'wait', ...explanation.told() };
-  return { kind: 'bind', host: best.metadata.name, epoch: (vm.spec.epoch ?? 0) + 1, resolved };
+  const fitting = fittingHosts(wish, world, hosts, startAt, explanation);
+  const best = bestOf(fitting, world);
+  const { turnedDown } = explanation;
+  const counts = { fitting: fitting.length, ...(turnedDown.length === 0 ? {} : { turnedDown }) };
+  if (best === undefined) return { kind: 'wait', ...explanation.told(), placement: counts };
+  const host = best.metadata.name;
+  const why = isLeasedBy(best, vm) ? 'PaidFor' : 'Fullest';
+  return { kind: 'bind', host, epoch: (vm.spec.epoch ?? 0) + 1, resolved, placement: { host, why, ...counts } };
 }
 
 function fittingHosts(
@@ -78,7 +87,8 @@ function bestOf(fitting: readonly Host[], world: WorldView): Host | undefined {
     .sort((a, b) => a.free - b.free || (a.host.metadata.name < b.host.metadata.name ? -1 : 1))[0]?.host;
 }
 
-function isLeasedBy(host: Host, vm: VM): boolean {
+/** Whether the tenant of a VM pays for the host anyway. */
+export function isLeasedBy(host: Host, vm: VM): boolean {
   return host.status?.lease !== undefined && host.status.lease.namespace === vm.metadata.namespace;
 }
 
