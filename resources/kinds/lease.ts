@@ -1,6 +1,6 @@
 import { admitLease } from '../guards/lease-admission.ts';
 import { leaseCompanions } from '../guards/lease-companions.ts';
-import { leaseMinimum, leaseRecord, leaseRights } from '../guards/lease-guards.ts';
+import { leaseBilled, leaseMinimum, leaseRecord, leaseRights, tenantsOnly } from '../guards/lease-guards.ts';
 import { leasePhases } from '../guards/lease-phases.ts';
 import { leaseQuota } from '../guards/lease-quota.ts';
 import { livingTenant } from '../guards/tenant-standing.ts';
@@ -175,7 +175,7 @@ export const Lease = defineCoppiceKind({
   nameRule: 'label',
   rules: {
     admit: admitLease,
-    guards: [livingTenant, leaseRights, leaseMinimum, leaseRecord, leasePhases, leaseQuota],
+    guards: [livingTenant, tenantsOnly, leaseRights, leaseMinimum, leaseBilled, leaseRecord, leasePhases, leaseQuota],
     companions: leaseCompanions,
   },
 });
