@@ -5,6 +5,7 @@ import { keepCompacting } from './compactor.ts';
 import { followDefinitions } from './crds/follow-definitions.ts';
 import { putOwnDefinitions } from './crds/own-definitions.ts';
 import { keepForgetting } from './idempotency/forget-answers.ts';
+import { keepBasics } from './keep-basics.ts';
 import { makeBasics } from './make-basics.ts';
 import { RoomWatch } from './room/room-watch.ts';
 import { MissingKeyError } from './sealing/missing-key-error.ts';
@@ -120,6 +121,7 @@ export class Background implements AsyncDisposable {
       streams.keepPresence(transportFor(controllerIdentity('host-presence')), ending),
       keepCompacting({ store, clock, log }, ending),
       keepForgetting({ store, codec: cache.codec, clock, log }, ending),
+      keepBasics({ cache, transport: transportFor(OPERATOR), clock, log }, ending),
       this.resealer.run(ending),
       this.#room.run(ending),
     );

@@ -66,11 +66,14 @@ const owned = {
 const known = { get: [...READERS, 'owner'], list: [...READERS, 'owner'], watch: [...READERS, 'owner'] } as const;
 const removable = { delete: OPERATOR, deletecollection: OPERATOR };
 
+/** What happened is told by those who saw it, and by programs; an owner reads it. */
 const EVENTS: AuthorizationTable[string] = {
-  ...NAMESPACED,
-  create: [...EVERYONE, ...TENANT],
-  update: [...EVERYONE, ...TENANT],
-  patch: [...EVERYONE, ...TENANT],
+  ...automated,
+  create: [...EVERYONE, 'serviceaccount'],
+  update: [...EVERYONE, 'serviceaccount'],
+  patch: [...EVERYONE, 'serviceaccount'],
+  delete: [...EMPTIERS, 'serviceaccount'],
+  deletecollection: OPERATOR,
 };
 
 export const AUTHORIZATION: AuthorizationTable = {

@@ -35,7 +35,8 @@ export async function forgetHost(io: Io, target: Target, options: ForgetOptions)
   const vms = await vmsOn(session, name);
   if (!options.yes) await ask(io, host, vms);
   // Asked for only now: what is refused or said no to must leave nothing behind.
-  if (options.force && host.spec.forget !== true)
+  const kept = host.status?.lease !== undefined || isTrue(host, 'ScrubPending');
+  if ((options.force || kept) && host.spec.forget !== true)
     await hosts.patch(name, { spec: { forget: true } }, { fieldManager: 'coppice' }, io.signal);
   await hosts.delete(name, { preconditions: { uid: host.metadata.uid } }, io.signal);
   printLine(io, `host.coppice.dev/${name} forgotten`);
@@ -54,7 +55,7 @@ async function ask(io: Io, { metadata, status }: Host, vms: readonly VM[]): Prom
   const names = vms.slice(0, 10).map((vm) => `${vm.metadata.namespace}/${vm.metadata.name}`);
   const more = vms.length > names.length ? ` and ${vms.length - names.length} more` : '';
   const loses = vms.length === 0 ? '' : `, and loses its VMs ${names.join(', ')}${more}`;
-  const lease = status?.lease === undefined ? '' : `, and ends the lease of ${status.lease.namespace}`;
+  const lease = status?.lease === undefined ? '' : `, and the lease of ${status.lease.namespace} ends with its minimum`;
   await confirm(io, {
     tells: `this gives host ${name} up${loses}${lease}`,
     asks: `Give host ${name} up${loses}${lease}?`,

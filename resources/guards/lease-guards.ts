@@ -5,6 +5,7 @@ import { immutable } from './immutable.ts';
 import { TENANT_DUTY } from './lease-overrides.ts';
 import { earliestEndMs, isPending } from './lease-term.ts';
 import { TENANTS } from './refs.ts';
+import { isReservedName } from './tenant-guard.ts';
 import type { WorldView } from './world.ts';
 
 function forbidden(cause: string, message: string): Refusal {
@@ -73,6 +74,33 @@ export const leaseRecord: Guard<Lease> = {
       if (refusal !== undefined) return refusal;
     }
     return lostOverride(before, after);
+  },
+};
+
+/** Duties take namespaces apart, records and all. */
+const DUTIES = 'system:controller:';
+
+/** The record of a lease that is over stays while it is billed, unless an operator deletes it. */
+export const leaseBilled: Guard<Lease> = {
+  name: 'lease-billed',
+  fences: () => NO_FENCES,
+  judge({ before, after }, _, { nowMs, asker }) {
+    const goes = after === undefined || after.metadata.deletionTimestamp !== undefined;
+    const until = before?.status?.phase === 'Ended' ? before.status.billedUntil : undefined;
+    if (!goes || until === undefined || before?.metadata.deletionTimestamp !== undefined) return undefined;
+    if (nowMs >= Date.parse(until) || asker.operator || asker.user.startsWith(DUTIES)) return undefined;
+    return forbidden('BilledUntil', `it is billed until ${until}; its record can be deleted from then on`);
+  },
+};
+
+/** A namespace that can never be a tenant has no leases: they would wait for good. */
+export const tenantsOnly: Guard<Lease> = {
+  name: 'tenants-only',
+  fences: () => NO_FENCES,
+  judge({ before, after }) {
+    const namespace = after?.metadata.namespace ?? '';
+    if (before !== undefined || !isReservedName(namespace)) return undefined;
+    return forbidden('ReservedName', `namespace ${namespace} cannot be a tenant, and only tenants lease hosts`);
   },
 };
 

@@ -96,11 +96,15 @@ function standingRefusal(lease: Lease, host: Host, world: WorldView): LeaseRefus
   const alone = world.get(POLICIES, undefined, 'default')?.spec.exclusiveLeasedHosts !== false;
   const others = [...namespaces].filter((each) => each !== namespace);
   if (others.length > 0 && (alone || lease.spec.allowBusy !== true))
-    return refuse('GuestsOfOthers', `host ${name} runs VMs of ${others.length} other tenants`);
+    return refuse('GuestsOfOthers', `host ${name} runs VMs of ${counted(others.length, 'other tenant')}`);
   const orphans = host.status?.orphans?.length ?? 0;
-  if (orphans > 0) return refuse('Busy', `host ${name} has ${orphans} guests that no VM names`);
-  if (guests > 0 && lease.spec.allowBusy !== true) return refuse('Busy', `host ${name} has ${guests} VMs`);
+  if (orphans > 0) return refuse('Busy', `host ${name} has ${counted(orphans, 'guest')} that no VM names`);
+  if (guests > 0 && lease.spec.allowBusy !== true) return refuse('Busy', `host ${name} has ${counted(guests, 'VM')}`);
   return undefined;
+}
+
+function counted(count: number, what: string): string {
+  return `${count} ${what}${count === 1 ? '' : 's'}`;
 }
 
 function bytes(quantity: string | undefined): number {

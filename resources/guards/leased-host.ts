@@ -4,7 +4,7 @@ import { waitsForScrub } from './host-scrub.ts';
 import type { WorldView } from './world.ts';
 
 /**
- * A host that is leased stays while the lease does: made anew under its name it would be another one, and free for others before the minimum is over. And
+ * A host that waits for a scrub stays until it had one, unless an operator gives it up. A host that is leased stays while the lease does: made anew under its name it would be another one, and free for others before the minimum is over. And
  * what it is held for until then is let go in order, and cleared after.
  */
 export const leasedHost: Guard<Host> = {
@@ -31,9 +31,15 @@ function isLetGo({ before, after }: Change<Host>): boolean {
   return before?.status?.lease !== undefined && after !== undefined && after.status?.lease === undefined;
 }
 
-function deletionRefusal({ spec, status }: Host): Refusal | undefined {
+function deletionRefusal(host: Host): Refusal | undefined {
+  const { metadata, spec, status } = host;
+  if (spec.forget === true) return undefined;
+  if (waitsForScrub(host)) {
+    const message = `it waits for a scrub; it can be deleted after coppice scrub ${metadata.name}, or with coppice host forget if the machine is lost`;
+    return { answer: 'Forbidden', cause: 'ScrubPending', message };
+  }
   const lease = status?.lease;
-  if (lease === undefined || lease.ending === true || spec.forget === true) return undefined;
+  if (lease === undefined || lease.ending === true) return undefined;
   const until = lease.earliestEnd === undefined ? '' : `, until ${lease.earliestEnd} at least`;
   const message = `it is leased to ${lease.namespace} (lease ${lease.name})${until}; it can be deleted once that lease has ended, or with coppice host forget if the machine is lost`;
   return { answer: 'Forbidden', cause: 'HostLeased', message };

@@ -1,3 +1,4 @@
+import type { ConfigMap } from '../kinds/config-map.ts';
 import type { CustomResourceDefinition } from '../kinds/custom-resource-definition.ts';
 import type { Host } from '../kinds/host.ts';
 import type { Image } from '../kinds/image.ts';
@@ -25,6 +26,7 @@ export const PRICE_LISTS: Ref<PriceList> = { group: 'coppice.dev', plural: 'pric
 export const TENANTS: Ref<Tenant> = { group: 'coppice.dev', plural: 'tenants' };
 export const VMS: Ref<VM> = { group: 'coppice.dev', plural: 'vms' };
 export const NAMESPACES: Ref<Namespace> = { group: '', plural: 'namespaces' };
+export const CONFIG_MAPS: Ref<ConfigMap> = { group: '', plural: 'configmaps' };
 export const SERVICE_ACCOUNTS: Ref<KubeObject> = { group: '', plural: 'serviceaccounts' };
 export const SECRETS: Ref<KubeObject> = { group: '', plural: 'secrets' };
 export const DEFINITIONS: Ref<CustomResourceDefinition> = {

@@ -62,6 +62,11 @@ function exceeded(
   return { answer: 'Forbidden', cause: 'QuotaExceeded', message: `exceeded quota: ${over.join('; ')}` };
 }
 
+/** Whether no tenant can have the name. */
+export function isReservedName(name: string): boolean {
+  return /^(default|kube-.*|coppice-.*)$/.test(name);
+}
+
 /** A tenant's own changes that other writes are judged by. */
 export const tenantFacts: Guard<Tenant> = {
   name: 'tenant-facts',
@@ -80,7 +85,7 @@ export const tenantFacts: Guard<Tenant> = {
   },
   judge({ before, after }) {
     const name = after?.metadata.name ?? '';
-    if (before !== undefined || !/^(default|kube-.*|coppice-.*)$/.test(name)) return undefined;
+    if (before !== undefined || !isReservedName(name)) return undefined;
     return {
       answer: 'Forbidden',
       cause: 'ReservedName',

@@ -4,6 +4,7 @@ import type { Lease } from '../kinds/lease.ts';
 import type { Policy } from '../kinds/policy.ts';
 import type { Tenant } from '../kinds/tenant.ts';
 import type { VM } from '../kinds/vm.ts';
+import { isTrue } from '../meta/condition.ts';
 import type { KubeObject } from '../meta/object.ts';
 import { resourceId } from '../meta/resource-id.ts';
 import { Grouped } from './grouped.ts';
@@ -45,6 +46,8 @@ export class FleetState {
   readonly #hosts = new Grouped<Host>((host) => host.status?.lease?.namespace);
   readonly #tenants = new Grouped<Tenant>(alone);
   readonly #policies = new Grouped<Policy>(alone);
+  /** By the name of a host: how it was when its Host object went. */
+  readonly #unclear = new Map<string, string>();
   readonly #strays = new Grouped<StrayGuest>((stray) => stray.host);
   /** The first of each has all of them. */
   readonly #tables: ReadonlyMap<string, readonly [Table, ...Table[]]> = new Map([
@@ -79,6 +82,11 @@ export class FleetState {
 
   policy(): Policy | undefined {
     return this.#policies.get('default');
+  }
+
+  /** Why the machine of a Host that was made anew may have something of a tenant on it still: how the one before it was given up. */
+  unclear(host: string): string | undefined {
+    return this.#unclear.get(host);
   }
 
   vmsOn(host: string): readonly VM[] {
@@ -123,11 +131,31 @@ export class FleetState {
       for (const table of this.#tables.get(resource) ?? []) table.set(key, after);
     }
     for (const { resource, before, after } of changes) {
-      if (resource === resourceId(HOSTS)) this.#settle(before as Host | undefined, after as Host | undefined);
+      if (resource === resourceId(HOSTS)) {
+        this.#remember(before as Host | undefined, after as Host | undefined);
+        this.#settle(before as Host | undefined, after as Host | undefined);
+      }
       if (resource !== resourceId(VMS)) continue;
       if (after !== undefined) this.#strays.set(guestOf(after as VM), undefined);
       else if (before !== undefined) this.#bereave(before as VM);
     }
+  }
+
+  /** A machine that was given up before it was cleared is not known to be clear until it waits for a scrub again, or had one. */
+  #remember(before: Host | undefined, after: Host | undefined): void {
+    const was = after === undefined ? before && this.#unclearWhy(before) : undefined;
+    if (was !== undefined && this.#unclear.size < MOST_STRAYS) this.#unclear.set(before?.metadata.name ?? '', was);
+    if (after === undefined) return;
+    const scrubbed = after.status?.scrub?.outcome === 'Succeeded' && before?.metadata.uid === after.metadata.uid;
+    if (scrubbed || isTrue(after, 'ScrubPending')) this.#unclear.delete(after.metadata.name);
+  }
+
+  #unclearWhy(host: Host): string | undefined {
+    const { lease, orphans = [] } = host.status ?? {};
+    if (lease !== undefined) return `leased to ${lease.namespace} by lease ${lease.name}`;
+    if (isTrue(host, 'ScrubPending')) return 'waiting for a scrub';
+    const guests = this.vmsOn(host.metadata.name).filter(mayHaveGuest).length + orphans.length;
+    return guests === 0 ? undefined : `with ${guests === 1 ? '1 guest' : `${guests} guests`} on it`;
   }
 
   /** What became of the strays of a host is known when it tells of them, when it was scrubbed, and when it was given up. */

@@ -1,3 +1,4 @@
+import { isLost } from '../guards/host-lost.ts';
 import { HOSTS, VMS } from '../guards/refs.ts';
 import type { Host } from '../kinds/host.ts';
 import type { VM } from '../kinds/vm.ts';
@@ -27,7 +28,7 @@ export const lesseeAlone: Invariant = {
     const shared = lease !== undefined && allowsBusy(lease);
     const judged = shared ? newHere(name, step) : isNewLessee(name, step) ? state.vmsOn(name) : newHere(name, step);
     return judged
-      .filter((vm) => isThere(vm) && vm.metadata.namespace !== claim.namespace)
+      .filter((vm) => isThere(vm) && !isLost(vm) && vm.metadata.namespace !== claim.namespace)
       .map((vm) => finding(host, claim, vm));
   },
 };

@@ -1,3 +1,4 @@
+import { isLost } from '../guards/host-lost.ts';
 import { HOSTS, VMS } from '../guards/refs.ts';
 import type { Host } from '../kinds/host.ts';
 import type { VM } from '../kinds/vm.ts';
@@ -8,10 +9,11 @@ import { changeOf, changesOf, vmChangesOn } from './step-changes.ts';
 
 const PENDING = 'ScrubPending';
 
-/** A Host object that is made anew, as an operator does with a machine that was given up, begins anew. */
+/** A Host object that is made anew, after one that was given up before it was clear, waits for a scrub as that one did. */
 export const scrubBeforeFree: Invariant = {
   name: 'scrub-before-free',
-  sentence: 'A host whose lease ended takes no lease and no VM before a scrub has succeeded that began after it.',
+  sentence:
+    'A host whose lease ended, or that was made anew before it was clear, takes no lease and no VM before a scrub has succeeded that began after it.',
 
   *subjects(step) {
     for (const { key } of changesOf(step, HOSTS)) yield key;
@@ -27,11 +29,19 @@ export const scrubBeforeFree: Invariant = {
     const change = changeOf(step, HOSTS, name);
     return [
       ...leasedUnscrubbed(host),
+      ...madeAnew(host, step),
       ...boundUnscrubbed(host, step),
       ...(change === undefined ? [] : passage(change, step)),
     ];
   },
 };
+
+function madeAnew(host: Host, { state }: Step): readonly Finding[] {
+  const why = state.unclear(host.metadata.name);
+  return why === undefined
+    ? []
+    : [about(host, 'anew', `was made anew, and does not wait for a scrub; the one before it was given up ${why}`)];
+}
 
 function leasedUnscrubbed(host: Host): readonly Finding[] {
   const claim = host.status?.lease;
@@ -47,11 +57,15 @@ function leasedUnscrubbed(host: Host): readonly Finding[] {
 }
 
 function boundUnscrubbed(host: Host, step: Step): readonly Finding[] {
-  if (step.first || !isTrue(host, PENDING)) return [];
+  const anew = step.state.unclear(host.metadata.name) !== undefined;
+  if (step.first || !(anew || isTrue(host, PENDING))) return [];
+  const what = anew ? 'was not scrubbed since it was made anew' : 'waits for a scrub';
+  const orphans = host.status?.orphans?.map(({ label }) => label).join(', ') ?? '';
+  const beside = orphans === '' ? '' : ` beside guests that nobody names (${orphans})`;
   const bound = vmChangesOn(step, host.metadata.name).flatMap(({ before, after }) =>
     after?.spec.hostName === host.metadata.name && before?.spec.hostName !== host.metadata.name ? [after] : [],
   );
-  return bound.map((vm) => about(host, `bound ${vm.metadata.uid}`, `took ${vmName(vm)}, and waits for a scrub`, vm));
+  return bound.map((vm) => about(host, `bound ${vm.metadata.uid}`, `took ${vmName(vm)}${beside}, and ${what}`, vm));
 }
 
 /** From leased to waiting for a scrub, and from there to free. */
@@ -75,7 +89,7 @@ function freed(before: Host, after: Host, step: Step): readonly Finding[] {
     return [
       about(after, 'early', `${what}, and no scrub ended with that; its last one was over at ${scrub.finishedAt}`),
     ];
-  const left = step.state.vmsOn(after.metadata.name).filter(mayHaveGuest);
+  const left = step.state.vmsOn(after.metadata.name).filter((vm) => mayHaveGuest(vm) && !isLost(vm));
   const found = left.map((vm) =>
     about(after, `left ${vm.metadata.uid}`, `was scrubbed, and ${vmName(vm)} is there`, vm),
   );

@@ -1,8 +1,9 @@
 import { hostFacts } from '../guards/host-guard.ts';
 import { hostLease } from '../guards/host-lease.ts';
-import { hostScrub, scrubRecords } from '../guards/host-scrub.ts';
+import { hostScrub } from '../guards/host-scrub.ts';
 import { hostInUse } from '../guards/in-use.ts';
 import { leasedHost } from '../guards/leased-host.ts';
+import { admitHost, hostCompanions } from '../guards/removed-host.ts';
 import { defineCoppiceKind, type ObjectOf } from '../meta/define-kind.ts';
 import { conditions, duration, instant, oneOf, quantity } from '../meta/schema.ts';
 
@@ -267,6 +268,10 @@ export const Host = defineCoppiceKind({
     { name: 'Accelerator', type: 'string', jsonPath: '.status.driver.accelerator', priority: 1 },
   ],
   nameRule: 'label',
-  rules: { guards: [hostFacts, hostLease, hostScrub, leasedHost, hostInUse], companions: scrubRecords },
+  rules: {
+    admit: admitHost,
+    guards: [hostFacts, hostLease, hostScrub, leasedHost, hostInUse],
+    companions: hostCompanions,
+  },
 });
 export type Host = ObjectOf<typeof spec, typeof status>;

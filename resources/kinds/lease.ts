@@ -1,6 +1,6 @@
 import { admitLease } from '../guards/lease-admission.ts';
 import { leaseCompanions } from '../guards/lease-companions.ts';
-import { leaseMinimum, leaseRecord, leaseRights } from '../guards/lease-guards.ts';
+import { leaseBilled, leaseMinimum, leaseRecord, leaseRights, tenantsOnly } from '../guards/lease-guards.ts';
 import { leaseHorizon } from '../guards/lease-horizon.ts';
 import { leasePhases } from '../guards/lease-phases.ts';
 import { leaseQuota } from '../guards/lease-quota.ts';
@@ -176,7 +176,17 @@ export const Lease = defineCoppiceKind({
   nameRule: 'label',
   rules: {
     admit: admitLease,
-    guards: [leaseHorizon, livingTenant, leaseRights, leaseMinimum, leaseRecord, leasePhases, leaseQuota],
+    guards: [
+      leaseHorizon,
+      livingTenant,
+      tenantsOnly,
+      leaseRights,
+      leaseMinimum,
+      leaseBilled,
+      leaseRecord,
+      leasePhases,
+      leaseQuota,
+    ],
     companions: leaseCompanions,
   },
 });

@@ -135,6 +135,59 @@ describe('the story of a host', function () {
     assert.equal(world.guestsOn('mini').size, 1);
   });
 
+  it('that is forgotten with a lessee on it: it is free for nobody before a scrub, however often it is made anew', async () => {
+    await using world = await aMacAtWork();
+    await world.tenant('beta');
+    await world.asks({ allowBusy: true });
+    await world.until('acme has it', () => world.hostTells('mini') === 'leased to acme');
+    await world.request('PATCH', 'hosts/mini', { spec: { forget: true } });
+    assert.equal((await world.request('DELETE', 'hosts/mini')).status, 200);
+    const isThere = () => world.fleet.find<Host>(Host, 'mini')?.status?.orphans?.length === 1;
+    await world.until('it is a host again', isThere);
+    await isHeard(world, 2);
+    const said = findCondition(world.host('mini'), 'ScrubPending');
+    assert.deepEqual([said?.status, said?.reason], ['True', 'MadeAnew']);
+    assert.match(said?.message ?? '', /given up while it was leased to acme \(ci\)/);
+    await world.create(VM, { metadata: { name: 'side', namespace: 'beta' }, spec: { image: 'linux', size: 'small' } });
+    await world.asks({}, 'beta/wants');
+    await isHeard(world, 2);
+    assert.deepEqual(
+      [world.vm('beta/side')?.spec.hostName, world.tells('beta/wants')],
+      [undefined, 'Pending (ScrubPending)'],
+    );
+
+    const refused = await world.request('DELETE', 'hosts/mini');
+    assert.deepEqual([refused.status, refused.body.details?.causes?.[0]?.reason], [403, 'ScrubPending']);
+    assert.match(refused.body.message ?? '', /waits for a scrub; .* coppice scrub mini/);
+    const { uid } = world.host('mini').metadata;
+    await world.request('PATCH', 'hosts/mini', { spec: { forget: true } });
+    assert.equal((await world.request('DELETE', 'hosts/mini')).status, 200);
+    await world.until('it is another again', () => isThere() && world.host('mini').metadata.uid !== uid);
+    assert.equal(world.hostTells('mini'), 'waits for a scrub');
+
+    const scrub = { requestedAt: '2026-03-03T12:00:00Z', force: true };
+    await world.request('PATCH', 'hosts/mini', { spec: { scrub } });
+    await untilHeard(world, 'it is clear', () => findCondition(world.host('mini'), 'ScrubPending')?.status === 'False');
+    await untilHeard(
+      world,
+      'beta gets on',
+      () => world.hostTells('mini') === 'leased to beta' || world.vm('beta/side')?.spec.hostName === 'mini',
+    );
+  });
+
+  it('that is deleted when it is clear begins anew as a free one', async () => {
+    await using world = await aMacAtWork();
+    await world.fleet.resource<VM>(VM, 'acme').delete('web');
+    await world.until('its guest is gone', () => vmTells(world) === 'gone');
+    const { uid } = world.host('mini').metadata;
+    assert.equal((await world.request('DELETE', 'hosts/mini')).status, 200);
+    await world.until(
+      'it is another',
+      () => ![undefined, uid].includes(world.fleet.find<Host>(Host, 'mini')?.metadata.uid),
+    );
+    assert.equal(world.hostTells('mini'), 'free');
+  });
+
   it('takes nothing new while it is cordoned or waits for a scrub, and says which', async () => {
     await using world = await aMacAtWork();
     const schedulable = () => {

@@ -222,6 +222,6 @@ describe('a Mac that dies while it is leased', () => {
     );
     await world.isNow(world.lease()?.status?.earliestEnd);
     await world.until('it has ended', () => world.tells() === 'Ended on mini (Ended)');
-    assert.equal(world.hostTells('mini'), 'free');
+    assert.equal(world.hostTells('mini'), 'waits for a scrub');
   });
 });

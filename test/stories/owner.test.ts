@@ -57,6 +57,36 @@ describe('the owner of a tenant', () => {
     assert.equal(world.tells().startsWith('Active'), true);
   });
 
+  it('keeps the record of a lease while it is billed, writes no Events, and leases nothing outside of tenants', async () => {
+    const { world, owner } = await twoTenants();
+    await using _ = world;
+    await owner('POST', 'namespaces/acme/leases', lease({}));
+    await world.until('acme has a Mac', () => world.lease()?.status?.phase === 'Active');
+    await world.patches('acme/ci', { spec: { release: { force: true } } });
+    await world.until('it has ended', () => world.lease()?.status?.phase === 'Ended');
+    const until = world.lease()?.status?.billedUntil ?? assert.fail();
+    const kept = await owner('DELETE', 'namespaces/acme/leases/ci');
+    assert.deepEqual([kept.status, kept.body.details?.causes?.[0]?.reason], [403, 'BilledUntil']);
+    assert.ok(kept.body.message?.includes(until));
+
+    const events = '/api/v1/namespaces/acme/events';
+    assert.equal((await owner('GET', events)).status, 200);
+    const event = {
+      apiVersion: 'v1',
+      kind: 'Event',
+      metadata: { name: 'e' },
+      involvedObject: { kind: 'VM', namespace: 'acme', name: 'x' },
+    };
+    assert.equal((await owner('POST', events, event)).status, 403);
+    assert.equal((await owner('DELETE', events)).status, 403);
+
+    const outside = await world.asks({}, 'default/ci');
+    assert.deepEqual([outside.status, outside.body.details?.causes?.[0]?.reason], [403, 'ReservedName']);
+
+    await world.isNow(until);
+    assert.equal((await owner('DELETE', 'namespaces/acme/leases/ci')).status, 200);
+  });
+
   it('sees nothing of another tenant, neither what it has nor that it is there', async () => {
     const { world, owner } = await twoTenants();
     await using _ = world;

@@ -183,13 +183,20 @@ describe('the life of a host, from the command line', function () {
       assert.match(writes().join(), /^DELETE hosts\/mac-1 .*"preconditions":\{"uid":"uid-/);
     });
 
+    it('says so on the Host first where it is leased or waits for a scrub, which keep it else', async () => {
+      host({}, { conditions: [condition('Ready', 'Unknown', 'r'), condition('ScrubPending', 'True', 'r')] });
+      await run('host', 'forget', 'mac-1', '-y', '--no-wait');
+      assert.deepEqual(writes()[0], 'PATCH hosts/mac-1 {"spec":{"forget":true}}');
+      assert.match(writes()[1] ?? '', /^DELETE hosts\/mac-1/);
+    });
+
     it('forced, says so on the Host first; and asks with what is lost', async () => {
       host({}, { ...ready('True'), lease: { namespace: 'red' } });
       vm('Running');
       const unasked = await run('host', 'forget', 'mac-1', '--force');
       assert.match(
         unasked.stderr,
-        /^error: this gives host mac-1 up, and loses its VMs red\/a, and ends the lease of red\n/,
+        /^error: this gives host mac-1 up, and loses its VMs red\/a, and the lease of red ends with its minimum\n/,
       );
       assert.deepEqual(writes(), []);
       await run('host', 'forget', 'mac-1', '--force', '-y', '--no-wait');

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import type { Host } from '../../../resources/kinds/host.ts';
 import type { Lease } from '../../../resources/kinds/lease.ts';
 import type { VM } from '../../../resources/kinds/vm.ts';
 import { aPolicy } from '../../harness/a-policy.ts';
@@ -37,7 +38,8 @@ describe('one-lease-per-host', () => {
     assert.deepEqual(fleet.remove(aLease()), []);
     const other = new CraftedFleet([leased(), aLease()]);
     assert.deepEqual(other.remove(leased()), []);
-    assert.deepEqual(other.put({ ...host(), metadata: { ...metadata, uid: 'another' } }), []);
+    const again = pending('True', A_DAY_LATER);
+    assert.deepEqual(other.put({ ...again, metadata: { ...metadata, uid: 'another' } }), []);
   });
 });
 
@@ -170,6 +172,35 @@ describe('scrub-before-free', () => {
     assert.deepEqual(fleet.put(pending('False', LATER, { scrub: scrub('Succeeded', LATER) })), [
       'scrub-before-free: host mac-1 was scrubbed, and vm/red/a is there',
     ]);
+  });
+
+  it('is broken by a host that is made anew free after it was given up leased or waiting, and by strangers beside an orphan', () => {
+    const again = (made: Host): Host => ({ ...made, metadata: { ...made.metadata, uid: 'another' } });
+    const anew =
+      'scrub-before-free: host mac-1 was made anew, and does not wait for a scrub; the one before it was given up';
+    const orphans = [{ id: 'g', label: 'red/web', power: 'Running' }];
+    const fleet = new CraftedFleet([leased(), aLease()]);
+    assert.deepEqual(fleet.remove(leased()), []);
+    assert.deepEqual(fleet.put(again(host({ orphans }))), [`${anew} leased to red by lease ci`]);
+    assert.deepEqual(fleet.put(bound('b', {}, 'blue')), [
+      'scrub-before-free: host mac-1 took vm/blue/b beside guests that nobody names (red/web), and was not scrubbed since it was made anew',
+    ]);
+    const waiting = waits();
+    waiting.remove(host());
+    assert.deepEqual(waiting.put(again(host())), [`${anew} waiting for a scrub`]);
+    const busy = new CraftedFleet([host({ orphans })]);
+    busy.remove(host());
+    assert.deepEqual(busy.put(again(host())), [`${anew} with 1 guest on it`]);
+  });
+
+  it('holds where it waits again, and where it was clear', () => {
+    const waiting = waits();
+    waiting.remove(host());
+    const again = pending('True', LATER);
+    assert.deepEqual(waiting.put({ ...again, metadata: { ...again.metadata, uid: 'another' } }), []);
+    const clear = new CraftedFleet([host()]);
+    clear.remove(host());
+    assert.deepEqual(clear.put(host()), []);
   });
 
   it('is broken by a VM that is bound, and by a lease that is granted, before', () => {

@@ -1,0 +1,71 @@
+import { rfc3339 } from '../ambient/clock.ts';
+import type { ConfigMap } from '../kinds/config-map.ts';
+import type { Host } from '../kinds/host.ts';
+import { setConditions } from '../meta/condition.ts';
+import type { AdmissionContext, CompanionWrite } from '../meta/define-kind.ts';
+import { SCRUB_PENDING, scrubRecords, waitsForScrub } from './host-scrub.ts';
+import { CONFIG_MAPS } from './refs.ts';
+import { vmsUsing } from './vms-using.ts';
+import type { WorldView } from './world.ts';
+
+const CONFIG_MAP_REF = { group: '', version: 'v1', plural: 'configmaps', kind: 'ConfigMap', namespaced: true } as const;
+const SYSTEM = 'coppice-system';
+
+const recordName = (host: string) => `removed-host.${host}`;
+
+/** Admission of a Host: one that is made anew where another was given up before it was clear waits for a scrub from the start. */
+export function admitHost(draft: Host, previous: Host | undefined, { world, nowMs }: AdmissionContext): Host {
+  const why = previous === undefined ? recordOf(draft, world)?.data?.why : undefined;
+  if (why === undefined) return draft;
+  const message = `the Host of this name before it was given up ${why}; it takes nothing before it is scrubbed`;
+  const pending = { type: SCRUB_PENDING, status: 'True', reason: 'MadeAnew', message } as const;
+  return { ...draft, status: { ...draft.status, conditions: setConditions(draft, nowMs, [pending]) } };
+}
+
+/**
+ * What goes with a Host in one transaction: with the end of a scrub its records; with its removal a note of why the machine is not known to be clear, which
+ * the Host that is made anew under the name takes over.
+ */
+export function hostCompanions(
+  after: Host | undefined,
+  before: Host | undefined,
+  context: AdmissionContext,
+): readonly CompanionWrite[] {
+  if (after !== undefined && before !== undefined) return scrubRecords(after, before, context);
+  const { world, nowMs } = context;
+  if (after !== undefined) return recordOf(after, world) === undefined ? [] : [write(after, undefined)];
+  const why = before && unclear(before, world);
+  return before === undefined || why === undefined ? [] : [write(before, newRecord(before, why, nowMs))];
+}
+
+function recordOf({ metadata }: Host, world: WorldView): ConfigMap | undefined {
+  return world.get(CONFIG_MAPS, SYSTEM, recordName(metadata.name));
+}
+
+/** How it is, if something of a tenant is or may be on it. */
+function unclear(host: Host, world: WorldView): string | undefined {
+  const { lease, orphans = [] } = host.status ?? {};
+  if (lease !== undefined) return `while it was leased to ${lease.namespace} (${lease.name})`;
+  if (waitsForScrub(host)) return 'while it waited for a scrub';
+  const bound = vmsUsing(world, (vm) => vm.spec.hostName === host.metadata.name);
+  return bound.length + orphans.length === 0 ? undefined : 'with guests on it';
+}
+
+function write({ metadata }: Host, object: ConfigMap | undefined): CompanionWrite {
+  return { resource: CONFIG_MAP_REF, namespace: SYSTEM, name: recordName(metadata.name), object };
+}
+
+function newRecord({ metadata }: Host, why: string, nowMs: number): ConfigMap {
+  return {
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: {
+      name: recordName(metadata.name),
+      namespace: SYSTEM,
+      uid: '',
+      resourceVersion: '',
+      creationTimestamp: rfc3339(nowMs),
+    },
+    data: { host: metadata.name, uid: metadata.uid, why },
+  };
+}
