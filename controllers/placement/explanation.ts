@@ -37,11 +37,12 @@ export class Explanation {
     }
   }
 
-  /** The filter that turned most hosts down, and one line with all the counts. */
+  /**
+   * The filter that decides, and one line with all the counts. Filters are asked in order, so the hosts that came furthest are those that come nearest to
+   * fitting: what turned them down is what to change.
+   */
   told(): { readonly reason: string; readonly message: string } {
-    const ranked = [...this.#counts].sort(
-      ([a, n], [b, m]) => m - n || HOST_FILTERS.indexOf(a) - HOST_FILTERS.indexOf(b),
-    );
+    const ranked = [...this.#counts].sort(([a], [b]) => HOST_FILTERS.indexOf(b) - HOST_FILTERS.indexOf(a));
     const [first] = ranked;
     if (first === undefined) return { reason: 'NoHosts', message: '0 of 0 hosts fit: no host has joined yet' };
     const counts = ranked.map(([filter, count]) => `${count} ${filter}${this.#detail(filter)}`);
