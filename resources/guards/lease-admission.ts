@@ -49,7 +49,7 @@ function stampedSpec({ spec }: Lease, previous: Lease | undefined, { nowMs, aske
           release: {
             ...release,
             by: (sameRelease ? released?.by : undefined) ?? asker.user,
-            requestedAt: (sameRelease ? released?.requestedAt : undefined) ?? wholeSecond(nowMs),
+            requestedAt: (sameRelease ? released?.requestedAt : undefined) ?? now,
           },
         }),
   };
@@ -113,9 +113,9 @@ function ended(draft: Lease, previous: Lease | undefined, { nowMs }: AdmissionCo
   const { status } = draft;
   if (previous === undefined || previous.status?.phase === 'Ended' || status?.phase !== 'Ended') return draft;
   const { waiting: _, ...rest } = status;
-  if (!holdsHost(previous)) return { ...draft, status: { ...rest, endedAt: wholeSecond(nowMs) } };
-  // The clock may have been set back since the end began: no lease has ended before that.
-  const endedAt = wholeSecond(Math.max(nowMs, Date.parse(status.endsAt ?? '') || 0));
+  if (!holdsHost(previous)) return { ...draft, status: { ...rest, endedAt: rfc3339(nowMs) } };
+  // The clock may have been set back since the end began: no lease has ended before that. The scrub that follows does not come before it either.
+  const endedAt = rfc3339(Math.max(nowMs, Date.parse(status.endsAt ?? '') || 0));
   const billedMs = Math.max(earliestEndMs(draft), Date.parse(status.endsAt ?? endedAt));
   return { ...draft, status: { ...rest, endedAt, billedUntil: wholeSecond(billedMs) } };
 }
