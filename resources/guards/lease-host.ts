@@ -95,10 +95,15 @@ function standingRefusal(lease: Lease, host: Host, world: WorldView): LeaseRefus
   const alone = world.get(POLICIES, undefined, 'default')?.spec.exclusiveLeasedHosts !== false;
   const others = [...namespaces].filter((each) => each !== namespace);
   if (others.length > 0 && (alone || lease.spec.allowBusy !== true))
-    return refuse('GuestsOfOthers', `host ${name} runs VMs of ${others.length} other tenants`);
+    return refuse(
+      'GuestsOfOthers',
+      `host ${name} runs VMs of ${others.length === 1 ? 'another tenant' : `${others.length} other tenants`}`,
+    );
   const orphans = host.status?.orphans?.length ?? 0;
-  if (orphans > 0) return refuse('Busy', `host ${name} has ${orphans} guests that no VM names`);
-  if (guests > 0 && lease.spec.allowBusy !== true) return refuse('Busy', `host ${name} has ${guests} VMs`);
+  if (orphans > 0)
+    return refuse('Busy', `host ${name} has ${orphans === 1 ? '1 guest' : `${orphans} guests`} that no VM names`);
+  if (guests > 0 && lease.spec.allowBusy !== true)
+    return refuse('Busy', `host ${name} has ${guests === 1 ? '1 VM' : `${guests} VMs`}`);
   return undefined;
 }
 

@@ -167,6 +167,8 @@ export const Lease = defineCoppiceKind({
     { name: 'Host', type: 'string', jsonPath: '.status.host' },
     { name: 'Earliest End', type: 'string', jsonPath: '.status.earliestEnd' },
     { name: 'Ends', type: 'string', jsonPath: '.status.endsAt' },
+    { name: 'Granted', type: 'string', jsonPath: '.status.grantedAt', priority: 1 },
+    { name: 'Billed Until', type: 'string', jsonPath: '.status.billedUntil', priority: 1 },
     { name: 'Price', type: 'string', jsonPath: '.status.pricePerHour', priority: 1 },
     { name: 'Currency', type: 'string', jsonPath: '.status.currency', priority: 1 },
     { name: 'Why', type: 'string', jsonPath: '.status.conditions[?(@.type=="Ready")].reason', priority: 1 },
