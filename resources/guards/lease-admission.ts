@@ -6,7 +6,7 @@ import { holding } from './holding.ts';
 import { takesOver } from './lease-host.ts';
 import { leaseOverrides } from './lease-overrides.ts';
 import { priceOf } from './lease-price.ts';
-import { earliestEndMs, endMs, holdsHost, isPending, minimumMs, wholeSecond } from './lease-term.ts';
+import { earliestEndMs, endMs, holdsHost, isHostGone, isPending, minimumMs, wholeSecond } from './lease-term.ts';
 import { HOSTS, POLICIES, PRICE_LISTS } from './refs.ts';
 
 /** Keeps a Lease that is deleted until its host is let go; removed by the lease duty. One that may be deleted earlier never has it. */
@@ -136,4 +136,11 @@ function leavesClaim(lease: Lease, nowMs: number): boolean {
   const { releasePolicy, release } = lease.spec;
   if (lease.status?.phase !== 'Active' || release?.force === true) return false;
   return releasePolicy === 'WhenAllowed' && nowMs < earliestEndMs(lease);
+}
+
+/** That a host stays held although the Lease is gone. */
+export function heldHost(lease: Lease, { world, nowMs }: Pick<AdmissionContext, 'world' | 'nowMs'>): readonly string[] {
+  if (!leavesClaim(lease, nowMs) || isHostGone(lease, world)) return [];
+  const { host, earliestEnd } = lease.status ?? {};
+  return [`host ${host} stays held for ${lease.metadata.namespace} and is billed until ${earliestEnd}`];
 }

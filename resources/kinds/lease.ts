@@ -1,4 +1,4 @@
-import { admitLease } from '../guards/lease-admission.ts';
+import { admitLease, heldHost } from '../guards/lease-admission.ts';
 import { leaseCompanions } from '../guards/lease-companions.ts';
 import { leaseMinimum, leaseRecord, leaseRights } from '../guards/lease-guards.ts';
 import { leasePhases } from '../guards/lease-phases.ts';
@@ -179,6 +179,7 @@ export const Lease = defineCoppiceKind({
     admit: admitLease,
     guards: [livingTenant, leaseRights, leaseMinimum, leaseRecord, leasePhases, leaseQuota],
     companions: leaseCompanions,
+    stays: heldHost,
   },
 });
 export type Lease = ObjectOf<typeof spec, typeof status>;

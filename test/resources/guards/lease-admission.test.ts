@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { admitLease } from '../../../resources/guards/lease-admission.ts';
+import { admitLease, heldHost } from '../../../resources/guards/lease-admission.ts';
 import { HOSTS } from '../../../resources/guards/refs.ts';
 import { World } from '../../../resources/guards/world.ts';
 import type { Lease } from '../../../resources/kinds/lease.ts';
@@ -41,5 +41,20 @@ describe('when a lease has ended', () => {
       [released.spec.release?.requestedAt, released.status?.endsAt],
       ['2026-03-01T10:00:00Z', '2026-03-01T10:00:00Z'],
     );
+  });
+});
+
+describe('what stays of a lease that was deleted', () => {
+  it('is its host until the minimum, where it had one and the minimum was not over', () => {
+    const stays = (status: Lease['status'], earliestEnd = '2026-03-02T10:00:00Z') => {
+      const whole = { hostUID: aHost().metadata.uid, earliestEnd, ...status };
+      return heldHost(aLease({ spec: { releasePolicy: 'WhenAllowed' }, status: whole }), { world, nowMs: NOW_MS });
+    };
+    assert.deepEqual(stays({ phase: 'Active', host: 'mac-1' }), [
+      'host mac-1 stays held for red and is billed until 2026-03-02T10:00:00Z',
+    ]);
+    assert.deepEqual(stays({ phase: 'Pending' }), []);
+    assert.deepEqual(stays({ phase: 'Active', host: 'mac-2' }), [], 'a host that is gone');
+    assert.deepEqual(stays({ phase: 'Active', host: 'mac-1' }, '2026-03-01T10:00:00Z'), []);
   });
 });
