@@ -33,6 +33,8 @@ export interface WriteOptions {
 }
 
 interface DeleteOptions {
+  /** Told each `Warning` the server sent along. */
+  readonly onWarning?: (text: string) => void;
   readonly propagationPolicy?: 'Background' | 'Foreground' | 'Orphan';
   readonly preconditions?: { readonly uid?: string; readonly resourceVersion?: string };
   readonly dryRun?: boolean;
@@ -143,13 +145,14 @@ export class ResourceClient<T extends KubeObject> {
 
   /** Answers the object when it stays for its finalizers, else the Status of its removal. */
   async delete(name: string, options: DeleteOptions = {}, signal?: AbortSignal): Promise<T | Status> {
-    const { dryRun, ...rest } = options;
+    const { dryRun, onWarning, ...rest } = options;
     const body = { kind: 'DeleteOptions', apiVersion: 'v1', ...rest, ...(dryRun ? { dryRun: ['All'] } : {}) };
-    return (await this.#client.json({
+    const asked = {
       ...request('DELETE', this.path(name), signal),
       headers: { 'content-type': 'application/json', accept: 'application/json' },
       body: encoder.encode(JSON.stringify(body)),
-    })) as T | Status;
+    };
+    return (await this.#client.json(asked, onWarning)) as T | Status;
   }
 
   /** Events after `resourceVersion`, until the server ends the stream or the signal aborts. An ERROR event throws as `ApiError`. */

@@ -3,7 +3,7 @@ import { conflict, type Status } from '../../resources/meta/api-error.ts';
 import { jsonEqual, type KubeObject } from '../../resources/meta/object.ts';
 import { askerOf } from '../auth/identity.ts';
 import { commit } from '../registry/commit.ts';
-import { json } from '../requests/respond.ts';
+import { json, warningHeaders } from '../requests/respond.ts';
 import type { ServerResponse } from '../requests/server-request.ts';
 import { type DeleteWish, type Propagation, readWish } from './delete-options.ts';
 import { oneObject } from './represent.ts';
@@ -37,7 +37,8 @@ export async function deleteOne(context: VerbContext): Promise<ServerResponse> {
       uid: object.metadata.uid,
     },
   };
-  return json(200, status);
+  const stays = served.kind.rules.stays?.(object, { world: parts.cache.world, nowMs: parts.clock.now() }) ?? [];
+  return json(200, status, warningHeaders(stays));
 }
 
 /** Removes the object in the context's URL, or marks it as being deleted when something holds it. */

@@ -16,6 +16,7 @@ export interface Seen {
   readonly hosts: readonly KubeObject[] | undefined;
   readonly vms: readonly KubeObject[];
   readonly tenants?: readonly KubeObject[] | undefined;
+  readonly leases?: readonly KubeObject[] | undefined;
   readonly policies?: readonly KubeObject[] | undefined;
   /** What the server says of itself. */
   readonly shortages?: readonly Trouble[];
@@ -31,7 +32,7 @@ const ORPHANS_SHOWN = 3;
 
 /** Everything that is not as it should be: the server, controllers and hosts first, since they explain the rest. */
 export function attentionOf(seen: Seen, nowMs: number): Trouble[] {
-  const { hosts = [], vms, tenants = [], policies = [], shortages = [], unled = [] } = seen;
+  const { hosts = [], vms, tenants = [], leases = [], policies = [], shortages = [], unled = [] } = seen;
   const policy = policies.find(({ metadata }) => metadata.name === 'default');
   return [
     ...shortages,
@@ -44,6 +45,13 @@ export function attentionOf(seen: Seen, nowMs: number): Trouble[] {
       .filter((host) => conditionOf(host, 'ScrubPending')?.status === 'True')
       .map((host) => troubleOf(`host/${host.metadata.name}`, host, 'ScrubPending')),
     ...hosts.flatMap(orphansOn),
+    ...hosts.flatMap(leakedOn),
+    ...tenants
+      .filter(({ metadata }) => metadata.deletionTimestamp !== undefined)
+      .map((tenant) => troubleOf(`tenant/${tenant.metadata.name}`, tenant)),
+    ...leases
+      .filter((lease) => !isReady(lease) && valueAt(lease, ['status', 'phase']) !== 'Ended')
+      .map((lease) => troubleOf(`lease/${lease.metadata.name} in ${lease.metadata.namespace}`, lease)),
     ...tenants.flatMap((tenant) => overQuota(tenant, policy)),
     ...vms
       .filter((vm) => needsLook(vm, nowMs))
@@ -74,6 +82,14 @@ function orphansOn(host: KubeObject): Trouble[] {
   const shown = [...names, ...(orphans.length > ORPHANS_SHOWN ? ['…'] : [])].join(', ');
   const guests = orphans.length === 1 ? '1 guest' : `${orphans.length} guests`;
   return [{ object: `host/${host.metadata.name}`, reason: 'Orphans', message: `${guests} that no VM names: ${shown}` }];
+}
+
+function leakedOn(host: KubeObject): Trouble[] {
+  const leaked = Number(valueAt(host, ['status', 'macosSlots', 'leaked']) ?? 0);
+  if (leaked === 0) return [];
+  const total = valueAt(host, ['status', 'macosSlots', 'total']);
+  const message = `${leaked} of ${total} macOS slots ${leaked === 1 ? 'is' : 'are'} lost until the Mac restarts`;
+  return [{ object: `host/${host.metadata.name}`, reason: 'LeakedSlots', message }];
 }
 
 const LIMITS = [

@@ -96,9 +96,10 @@ function deedOf(doomed: readonly Doomed[]): Deed {
 /** Asks for the deletion and answers the uid of what is on its way out. */
 async function deleteOne(session: Session, one: Doomed, options: DeleteOptions): Promise<string | undefined> {
   const { io } = session;
+  const onWarning = (text: string) => warn(io, `Warning: ${text}`);
   const answer = await session.client
     .resource(one.resource, one.namespace)
-    .delete(one.name, { propagationPolicy: 'Background', dryRun: options.dryRun }, io.signal);
+    .delete(one.name, { propagationPolicy: 'Background', dryRun: options.dryRun, onWarning }, io.signal);
   const dry = options.dryRun ? ' (server dry run)' : '';
   printLine(io, `${typeName(one.resource)} "${one.name}" deleted${dry}`);
   const uid = valueAt(answer, ['details', 'uid']) ?? valueAt(answer, ['metadata', 'uid']);

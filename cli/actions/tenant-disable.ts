@@ -1,5 +1,6 @@
 import type { KubeObject } from '../../resources/meta/object.ts';
 import type { Target } from '../coppice-command.ts';
+import { Failure } from '../failure.ts';
 import { type Io, printLine } from '../io.ts';
 import { openSession } from '../session.ts';
 import { tenantName } from '../tenant-ref.ts';
@@ -11,6 +12,9 @@ export async function setDisabled(io: Io, target: Target, words: readonly string
   await using session = await openSession(io, target);
   // An absent field means enabled, so that what is in a file elsewhere stays as it is.
   const patch = { spec: { disabled: disabled ? true : null } };
-  await session.client.resource<KubeObject>(TENANTS).patch(name, patch, { fieldManager: 'coppice' }, io.signal);
+  const tenants = session.client.resource<KubeObject>(TENANTS);
+  const { metadata } = await tenants.patch(name, patch, { fieldManager: 'coppice' }, io.signal);
+  if (!disabled && metadata.deletionTimestamp !== undefined)
+    throw new Failure(`tenant ${name} is being deleted since ${metadata.deletionTimestamp}: it stays turned away`);
   printLine(io, `tenant.coppice.dev/${name} ${disabled ? 'disabled' : 'enabled'}`);
 }

@@ -65,22 +65,26 @@ async function waitForOne(
       throw new Failure(`${objectName(resource, name)} was deleted while it was waited for`);
     return wish.holds(object);
   };
+  let seen = false;
   const once = timeoutMs === 0;
   try {
     if (once) {
       const { items } = await objects.list({ fieldSelector: `metadata.name=${name}` }, io.signal);
       last = items[0];
+      seen = last !== undefined;
       if (!look(last)) return timedOut(io, objectName(resource, name), last);
     } else {
       await watchUntil(objects, name, look, deadline.signal, (object) => {
         last = object;
+        seen ||= object !== undefined;
       });
     }
   } catch (error) {
     if (!deadline.passed) throw error;
     return timedOut(io, objectName(resource, name), last);
   }
-  printLine(io, `${objectName(resource, name)} ${wish.done}`);
+  // Of what never was nothing is said, as kubectl does.
+  if (wish.kind !== 'delete' || seen) printLine(io, `${objectName(resource, name)} ${wish.done}`);
   return true;
 }
 

@@ -101,5 +101,11 @@ function schedulableCondition(host: Host, ready: Wanted): Wanted {
     const message = `it waits for a scrub and takes no VM and no lease before it: coppice scrub ${host.metadata.name}`;
     return { type, status: 'False', reason: 'ScrubPending', message };
   }
-  return { type, status: 'True', reason: 'Open', message: 'takes new VMs' };
+  const lease = host.status?.lease;
+  if (lease === undefined) return { type, status: 'True', reason: 'Open', message: 'takes new VMs' };
+  if (lease.ending === true)
+    return { type, status: 'False', reason: 'LeaseEnding', message: `the lease of ${lease.namespace} is over` };
+  const [reason, what] = lease.released === true ? ['Held', 'held for'] : ['Leased', 'leased to'];
+  const until = lease.earliestEnd === undefined ? '' : `, until ${lease.earliestEnd} at least`;
+  return { type, status: 'True', reason, message: `is ${what} ${lease.namespace}${until}, and takes its VMs` };
 }

@@ -69,7 +69,7 @@ export function endingStatus(lease: Lease, vms: readonly VM[], nowMs: number): S
   const names = vms.map((vm) => vm.metadata.name).sort();
   const more = names.length > NAMES_SHOWN ? ` and ${names.length - NAMES_SHOWN} more` : '';
   const shown = names.slice(0, NAMES_SHOWN).join(', ');
-  const message = `waits until the guests of ${names.length} VMs are gone from ${lease.status?.host}: ${shown}${more}`;
+  const message = `waits until ${names.length === 1 ? 'the guest of 1 VM is' : `the guests of ${names.length} VMs are`} gone from ${lease.status?.host}: ${shown}${more}`;
   return {
     phase: 'Ending',
     ...told(lease, nowMs, [

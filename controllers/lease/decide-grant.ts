@@ -13,11 +13,11 @@ export interface Grant {
 
 export interface Wait {
   readonly kind: 'wait';
-  /** What stands in the way: the tenant, terms, or the filter that turned most hosts down. */
+  /** What stands in the way: the tenant, terms, or the filter that turned down the hosts that came furthest. */
   readonly reason: string;
   /** One line with the numbers. */
   readonly message: string;
-  /** How many hosts each filter turned down, the most first. */
+  /** How many hosts each filter turned down, the one that decides first. */
   readonly waiting: NonNullable<NonNullable<Lease['status']>['waiting']>;
 }
 
@@ -56,9 +56,10 @@ export function decideGrant(lease: Lease, world: WorldView, hosts: readonly Host
 const FILTERS = Object.keys(LEASE_FILTERS) as LeaseFilter[];
 
 function told(lease: Lease, hosts: number, turned: ReadonlyMap<LeaseFilter, readonly Host[]>): Wait {
-  const ranked = FILTERS.map((reason) => ({ reason, hosts: turned.get(reason)?.length ?? 0 }))
-    .filter((each) => each.hosts > 0)
-    .sort((a, b) => b.hosts - a.hosts);
+  // They are asked in order, so what turned down the hosts that came furthest is what to change.
+  const ranked = FILTERS.toReversed()
+    .map((reason) => ({ reason, hosts: turned.get(reason)?.length ?? 0 }))
+    .filter((each) => each.hosts > 0);
   const [first] = ranked;
   if (first === undefined)
     return { kind: 'wait', reason: 'NoHosts', message: '0 hosts: none has joined yet', waiting: [] };

@@ -114,19 +114,27 @@ export class EventRecorder implements AsyncDisposable {
   #eventOf(object: KubeObject, { type, reason, message }: Occurrence): Event {
     const { component, instance, clock } = this.#options;
     const { name, uid, resourceVersion } = object.metadata;
-    const namespace = object.metadata.namespace ?? 'default';
+    const { namespace } = object.metadata;
     const at = rfc3339(clock.now());
     return {
       apiVersion: 'v1',
       kind: 'Event',
       metadata: {
         name: `${name}.${fingerprint([uid, component, type, reason, message].join('\n'))}`,
-        namespace,
+        namespace: namespace ?? 'default',
         uid: '',
         resourceVersion: '',
         creationTimestamp: at,
       },
-      involvedObject: { apiVersion: object.apiVersion, kind: object.kind, namespace, name, uid, resourceVersion },
+      involvedObject: {
+        apiVersion: object.apiVersion,
+        kind: object.kind,
+        // Where events of what has no namespace are looked for, none is asked for.
+        ...(namespace === undefined ? {} : { namespace }),
+        name,
+        uid,
+        resourceVersion,
+      },
       type,
       reason,
       message,

@@ -48,7 +48,8 @@ export function decide(host: Host, bound: readonly VM[], rules: ScrubRules, nowM
 
 function nextStep(host: Host, bound: readonly VM[], rules: ScrubRules, nowMs: number): Step {
   const last = host.status?.scrub;
-  if (last?.outcome === 'Running') return last.clearing === undefined ? running(host, last) : ended(last, rules, nowMs);
+  if (last?.outcome === 'Running')
+    return last.clearing === undefined ? running(host, last) : ended(host, last, rules, nowMs);
   const request = openRequest(host, rules.automatic);
   if (request === undefined) return { scrub: last?.outcome === 'Waiting' ? undefined : last };
   const refusal = refusalOf(host, bound, request);
@@ -122,7 +123,7 @@ function running(host: Host, last: ScrubReport): Step {
 }
 
 /** The nodelet has answered. */
-function ended(last: ScrubReport, rules: ScrubRules, nowMs: number): Step {
+function ended(host: Host, last: ScrubReport, rules: ScrubRules, nowMs: number): Step {
   const { message: _, ...scrub } = last;
   const finishedAt = rfc3339(nowMs);
   const { result, message = 'its nodelet did not say why' } = last.clearing ?? { result: 'Failed' as const };
@@ -139,7 +140,8 @@ function ended(last: ScrubReport, rules: ScrubRules, nowMs: number): Step {
       return { scrub: { ...scrub, outcome: 'Refused', finishedAt, message }, pending };
     }
     case 'Failed': {
-      const pending = { status: 'True', reason: 'ScrubFailed', message: `${message}; ask for another scrub` } as const;
+      const again = `${message}; to try again: coppice scrub ${host.metadata.name}`;
+      const pending = { status: 'True', reason: 'ScrubFailed', message: again } as const;
       return { scrub: { ...scrub, outcome: 'Failed', finishedAt, message }, pending };
     }
     default:

@@ -1,4 +1,5 @@
 import { tenantShareOf } from '../../resources/guards/shares.ts';
+import { isOpen } from '../../resources/guards/world.ts';
 import type { Host } from '../../resources/kinds/host.ts';
 import type { Lease } from '../../resources/kinds/lease.ts';
 import type { Tenant } from '../../resources/kinds/tenant.ts';
@@ -58,7 +59,15 @@ export function livingStatus(
 export function leavingStatus(tenant: Tenant, holdings: Holdings, waitsFor: string, nowMs: number): Partial<Status> {
   return {
     used: usedBy(holdings),
-    ...told(tenant, nowMs, [{ type: 'Ready', status: 'False', reason: 'Deleting', message: waitsFor }]),
+    ...told(tenant, nowMs, [
+      { type: 'Ready', status: 'False', reason: 'Deleting', message: waitsFor },
+      {
+        type: 'Enabled',
+        status: 'False',
+        reason: 'Deleting',
+        message: 'its tokens are refused and nothing new begins',
+      },
+    ]),
   };
 }
 
@@ -67,7 +76,7 @@ function smallestFree(taken: ReadonlySet<number>): number | undefined {
   return undefined;
 }
 
-function usedBy({ vms, hosts }: Holdings): NonNullable<Status['used']> {
+function usedBy({ vms, leases, hosts }: Holdings): NonNullable<Status['used']> {
   let [count, vcpus, memoryBytes] = [0, 0, 0];
   for (const vm of vms) {
     const share = tenantShareOf(vm);
@@ -75,7 +84,8 @@ function usedBy({ vms, hosts }: Holdings): NonNullable<Status['used']> {
     vcpus += share?.vcpus ?? 0;
     memoryBytes += share?.memoryBytes ?? 0;
   }
-  return { vms: count, vcpus, memory: formatBytes(memoryBytes), leasedHosts: hosts.length };
+  const memory = formatBytes(memoryBytes);
+  return { vms: count, vcpus, memory, leases: leases.filter(isOpen).length, leasedHosts: hosts.length };
 }
 
 function told(tenant: Tenant, nowMs: number, conditions: Parameters<typeof setConditions>[2]) {

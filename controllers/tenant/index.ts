@@ -1,4 +1,5 @@
 import { tenantShareOf } from '../../resources/guards/shares.ts';
+import { isOpen } from '../../resources/guards/world.ts';
 import { Host } from '../../resources/kinds/host.ts';
 import { Lease } from '../../resources/kinds/lease.ts';
 import { Tenant } from '../../resources/kinds/tenant.ts';
@@ -30,6 +31,7 @@ export function tenantDuty({ client, informers, clock, log }: DutyParts): Duty {
       watchCache(vms, tenantsTouchedBy, GATHER_MS),
       watchCache(hosts, lesseesTouchedBy, GATHER_MS),
       watchCache(leases, ({ before, after }) => tenantsThatWait(tenants, after ?? before)),
+      watchCache(leases, leasesCountedBy, GATHER_MS),
     ],
     // One at a time: two tenants looked at side by side could pick the same network number.
     workers: 1,
@@ -49,6 +51,12 @@ function tenantsTouchedBy({ before, after }: Change<VM>): readonly string[] {
 function tenantsThatWait(tenants: CacheView<Tenant>, lease: Lease | undefined): readonly string[] {
   const namespace = lease?.metadata.namespace ?? '';
   return tenants.get(namespace)?.metadata.deletionTimestamp === undefined ? [] : [namespace];
+}
+
+/** Only what moves the number of Leases that are not over. */
+function leasesCountedBy({ before, after }: Change<Lease>): readonly string[] {
+  const open = (lease: Lease | undefined) => lease !== undefined && isOpen(lease);
+  return open(before) === open(after) ? [] : [(after ?? before)?.metadata.namespace ?? ''];
 }
 
 const lesseesOf = (host: Host | undefined): readonly string[] =>

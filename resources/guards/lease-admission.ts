@@ -6,7 +6,7 @@ import { holding } from './holding.ts';
 import { takesOver } from './lease-host.ts';
 import { leaseOverrides } from './lease-overrides.ts';
 import { priceOf } from './lease-price.ts';
-import { earliestEndMs, endMs, holdsHost, isPending, minimumMs, wholeSecond } from './lease-term.ts';
+import { earliestEndMs, endMs, holdsHost, isHostGone, isPending, minimumMs, wholeSecond } from './lease-term.ts';
 import { HOSTS, POLICIES, PRICE_LISTS } from './refs.ts';
 
 /** Keeps a Lease that is deleted until its host is let go; removed by the lease duty. One that may be deleted earlier never has it. */
@@ -49,7 +49,7 @@ function stampedSpec({ spec }: Lease, previous: Lease | undefined, { nowMs, aske
           release: {
             ...release,
             by: (sameRelease ? released?.by : undefined) ?? asker.user,
-            requestedAt: (sameRelease ? released?.requestedAt : undefined) ?? wholeSecond(nowMs),
+            requestedAt: (sameRelease ? released?.requestedAt : undefined) ?? now,
           },
         }),
   };
@@ -113,9 +113,9 @@ function ended(draft: Lease, previous: Lease | undefined, { nowMs }: AdmissionCo
   const { status } = draft;
   if (previous === undefined || previous.status?.phase === 'Ended' || status?.phase !== 'Ended') return draft;
   const { waiting: _, ...rest } = status;
-  if (!holdsHost(previous)) return { ...draft, status: { ...rest, endedAt: wholeSecond(nowMs) } };
-  // The clock may have been set back since the end began: no lease has ended before that.
-  const endedAt = wholeSecond(Math.max(nowMs, Date.parse(status.endsAt ?? '') || 0));
+  if (!holdsHost(previous)) return { ...draft, status: { ...rest, endedAt: rfc3339(nowMs) } };
+  // The clock may have been set back since the end began: no lease has ended before that. The scrub that follows does not come before it either.
+  const endedAt = rfc3339(Math.max(nowMs, Date.parse(status.endsAt ?? '') || 0));
   const billedMs = Math.max(earliestEndMs(draft), Date.parse(status.endsAt ?? endedAt));
   return { ...draft, status: { ...rest, endedAt, billedUntil: wholeSecond(billedMs) } };
 }
@@ -136,4 +136,11 @@ function leavesClaim(lease: Lease, nowMs: number): boolean {
   const { releasePolicy, release } = lease.spec;
   if (lease.status?.phase !== 'Active' || release?.force === true) return false;
   return releasePolicy === 'WhenAllowed' && nowMs < earliestEndMs(lease);
+}
+
+/** That a host stays held although the Lease is gone. */
+export function heldHost(lease: Lease, { world, nowMs }: Pick<AdmissionContext, 'world' | 'nowMs'>): readonly string[] {
+  if (!leavesClaim(lease, nowMs) || isHostGone(lease, world)) return [];
+  const { host, earliestEnd } = lease.status ?? {};
+  return [`host ${host} stays held for ${lease.metadata.namespace} and is billed until ${earliestEnd}`];
 }

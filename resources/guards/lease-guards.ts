@@ -3,7 +3,7 @@ import { jsonEqual, valueAt } from '../meta/object.ts';
 import { type Change, type Guard, NO_FENCES, type Refusal } from './guard.ts';
 import { immutable } from './immutable.ts';
 import { TENANT_DUTY } from './lease-overrides.ts';
-import { earliestEndMs, isPending } from './lease-term.ts';
+import { earliestEndMs, isHostGone, isPending } from './lease-term.ts';
 import { TENANTS } from './refs.ts';
 import { isReservedName } from './tenant-guard.ts';
 import type { WorldView } from './world.ts';
@@ -120,33 +120,36 @@ function lostOverride(before: Lease, after: Lease): Refusal | undefined {
 export const leaseMinimum: Guard<Lease> = {
   name: 'lease-minimum',
   fences: () => NO_FENCES,
-  judge(change, _, context) {
+  judge(change, world, context) {
     const { before } = change;
     if (before?.status?.phase !== 'Active' || before.spec.release?.force === true) return undefined;
     if (context.nowMs >= earliestEndMs(before)) return undefined;
-    return deletedEarly(change, before) ?? releasedEarly(change, before);
+    if (!deletedEarly(change, before) && !releasedEarly(change, before)) return undefined;
+    return tooEarly(before, isHostGone(before, world), context.asker.operator);
   },
 };
 
-function deletedEarly({ after }: Change<Lease>, before: Lease): Refusal | undefined {
+function deletedEarly({ after }: Change<Lease>, before: Lease): boolean {
   const begins = after === undefined || after.metadata.deletionTimestamp !== undefined;
-  if (!begins || before.metadata.deletionTimestamp !== undefined) return undefined;
-  return before.spec.releasePolicy === 'WhenAllowed' ? undefined : tooEarly(before);
+  if (!begins || before.metadata.deletionTimestamp !== undefined) return false;
+  return before.spec.releasePolicy !== 'WhenAllowed';
 }
 
-function releasedEarly({ after }: Change<Lease>, before: Lease): Refusal | undefined {
+function releasedEarly({ after }: Change<Lease>, before: Lease): boolean {
   const release = after?.spec.release;
-  if (after === undefined || release === undefined || release.force === true) return undefined;
-  if (after.spec.releasePolicy === 'WhenAllowed' || jsonEqual(release, before.spec.release)) return undefined;
-  const later = release.at !== undefined && Date.parse(release.at) >= earliestEndMs(before);
-  return later ? undefined : tooEarly(before);
+  if (after === undefined || release === undefined || release.force === true) return false;
+  if (after.spec.releasePolicy === 'WhenAllowed' || jsonEqual(release, before.spec.release)) return false;
+  return release.at === undefined || Date.parse(release.at) < earliestEndMs(before);
 }
 
-function tooEarly({ status }: Lease): Refusal {
+/** What can be done instead: by whoever asks, and as things stand. */
+function tooEarly({ metadata, status }: Lease, hostIsGone: boolean, operator: boolean): Refusal {
   const at = status?.earliestEnd;
-  const ways = `release it then (spec.release.at: ${at}), or set spec.releasePolicy to WhenAllowed and delete it: its host is held until then`;
-  return forbidden(
-    'MinimumTerm',
-    `its minimum term ends at ${at}; ${ways}. Only an operator can force it to end before`,
-  );
+  const ways = hostIsGone
+    ? 'its host is gone, so it ends then by itself'
+    : `release it then (spec.release.at: ${at}), or set spec.releasePolicy to WhenAllowed and delete it: its host is held until then`;
+  const force = operator
+    ? `To end it now: coppice lease release ${metadata.name} -n ${metadata.namespace} --force`
+    : 'Only an operator can force it to end before';
+  return forbidden('MinimumTerm', `its minimum term ends at ${at}; ${ways}. ${force}`);
 }

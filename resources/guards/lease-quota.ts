@@ -19,7 +19,7 @@ export const leaseQuota = {
   judge(change, world) {
     const { after } = change;
     const namespace = after?.metadata.namespace ?? '';
-    if (isMade(change)) return oneMore(namespace, world, world.tenantUse(namespace).openLeases);
+    if (isMade(change)) return oneMore(namespace, world, world.tenantUse(namespace).openLeases, LEASES);
     return isGranted(change) ? leasedHostRefusal(namespace, after?.status?.host, world) : undefined;
   },
 } satisfies Guard<Lease>;
@@ -27,16 +27,26 @@ export const leaseQuota = {
 /** Why a tenant may not be given a host, by its quota. One that it has already, leased or held, is no more than it has; `host` undefined asks for some other. */
 export function leasedHostRefusal(namespace: string, host: string | undefined, world: WorldView): Refusal | undefined {
   const lessee = host === undefined ? undefined : world.get(HOSTS, undefined, host)?.status?.lease?.namespace;
-  return lessee === namespace ? undefined : oneMore(namespace, world, world.tenantUse(namespace).leasedHosts);
+  return lessee === namespace
+    ? undefined
+    : oneMore(namespace, world, world.tenantUse(namespace).leasedHosts, HOSTS_HAD);
 }
 
-function oneMore(namespace: string, world: WorldView, used: number): Refusal | undefined {
+type Counted = (n: number) => string;
+
+/** What is counted, as Tenant.status.used names it. */
+const LEASES: Counted = (n) =>
+  `used.leases: ${n === 1 ? '1 Lease that waits' : `${n} Leases that wait`} for a host or ${n === 1 ? 'has' : 'have'} one`;
+const HOSTS_HAD: Counted = (n) =>
+  `used.leasedHosts: ${n === 1 ? '1 host that is' : `${n} hosts that are`} leased or held`;
+
+function oneMore(namespace: string, world: WorldView, used: number, counted: Counted): Refusal | undefined {
   const tenant = world.get(TENANTS, undefined, namespace);
   // It waits for its tenant, whose quota it is judged by then.
   if (tenant === undefined) return undefined;
   const { maxLeasedHosts } = quotaOf(tenant, world);
   if (maxLeasedHosts === undefined || used + 1 <= maxLeasedHosts) return undefined;
-  const message = `exceeded quota: maxLeasedHosts: requested 1, used ${used}, limited ${maxLeasedHosts}`;
+  const message = `exceeded quota: maxLeasedHosts: requested 1, used ${used}, limited ${maxLeasedHosts} (${counted(used)})`;
   return { answer: 'Forbidden', cause: 'QuotaExceeded', message };
 }
 

@@ -250,7 +250,7 @@ export const Host = defineCoppiceKind({
       name: 'Status',
       type: 'string',
       jsonPath: '.status.conditions[?(@.type=="Schedulable")].reason',
-      description: 'Open when it takes new VMs; else why not.',
+      description: 'Open when it takes new VMs, Leased or Held when those of its lessee; else why not.',
     },
     { name: 'Driver', type: 'string', jsonPath: '.status.driver.name' },
     { name: 'VCPUs', type: 'integer', jsonPath: '.status.allocatable.vcpus' },

@@ -1,4 +1,4 @@
-import { admitLease } from '../guards/lease-admission.ts';
+import { admitLease, heldHost } from '../guards/lease-admission.ts';
 import { leaseCompanions } from '../guards/lease-companions.ts';
 import { leaseBilled, leaseMinimum, leaseRecord, leaseRights, tenantsOnly } from '../guards/lease-guards.ts';
 import { leaseHorizon } from '../guards/lease-horizon.ts';
@@ -168,6 +168,8 @@ export const Lease = defineCoppiceKind({
     { name: 'Host', type: 'string', jsonPath: '.status.host' },
     { name: 'Earliest End', type: 'string', jsonPath: '.status.earliestEnd' },
     { name: 'Ends', type: 'string', jsonPath: '.status.endsAt' },
+    { name: 'Granted', type: 'string', jsonPath: '.status.grantedAt', priority: 1 },
+    { name: 'Billed Until', type: 'string', jsonPath: '.status.billedUntil', priority: 1 },
     { name: 'Price', type: 'string', jsonPath: '.status.pricePerHour', priority: 1 },
     { name: 'Currency', type: 'string', jsonPath: '.status.currency', priority: 1 },
     { name: 'Why', type: 'string', jsonPath: '.status.conditions[?(@.type=="Ready")].reason', priority: 1 },
@@ -188,6 +190,7 @@ export const Lease = defineCoppiceKind({
       leaseQuota,
     ],
     companions: leaseCompanions,
+    stays: heldHost,
   },
 });
 export type Lease = ObjectOf<typeof spec, typeof status>;

@@ -149,6 +149,8 @@ export interface KindRules<T extends KubeObject> {
   readonly guards?: readonly Guard<T>[];
   /** Other objects written in the same transaction, each compared on the revision the world showed. */
   companions?(after: T | undefined, before: T | undefined, context: AdmissionContext): readonly CompanionWrite[];
+  /** What whoever deleted an object should know of what stays; sent as warnings. */
+  stays?(object: T, context: Omit<AdmissionContext, 'asker'>): readonly string[];
   /** Something of the object's own, besides finalizers, keeps it from going. */
   holdsDeletion?(object: T): boolean;
 }

@@ -23,7 +23,7 @@ export interface Bind {
 
 export interface Wait {
   readonly kind: 'wait';
-  /** What stands in the way: a reason of admission, a quota, or the filter that turned most hosts down. */
+  /** What stands in the way: a reason of admission, a quota, or the filter that turned down the hosts that came furthest. */
   readonly reason: string;
   /** One line with the numbers. */
   readonly message: string;

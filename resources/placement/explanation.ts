@@ -47,7 +47,10 @@ export class Explanation {
     return this.#ranked().map(([reason, hosts]) => ({ reason, hosts }));
   }
 
-  /** The filter that turned most hosts down, and one line with all the counts. */
+  /**
+   * The filter that decides, and one line with all the counts. Filters are asked in order, so the hosts that came furthest are those that come nearest to
+   * fitting: what turned them down is what to change.
+   */
   told(): { readonly reason: string; readonly message: string } {
     const ranked = this.#ranked();
     const [first] = ranked;
@@ -57,7 +60,7 @@ export class Explanation {
   }
 
   #ranked(): readonly (readonly [HostFilter, number])[] {
-    return [...this.#counts].sort(([a, n], [b, m]) => m - n || HOST_FILTERS.indexOf(a) - HOST_FILTERS.indexOf(b));
+    return [...this.#counts].sort(([a], [b]) => HOST_FILTERS.indexOf(b) - HOST_FILTERS.indexOf(a));
   }
 
   #detail(filter: HostFilter): string {

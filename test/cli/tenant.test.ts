@@ -48,6 +48,14 @@ describe('coppice tenant', () => {
     assert.deepEqual(await spec('beta'), {});
   });
 
+  it('enable says of one that is being deleted that it stays turned away', async () => {
+    assert.equal((await run('create', 'going')).code, 0);
+    await server.client.resource<Tenant>(Tenant).delete('going');
+    const { code, stdout, stderr } = await run('enable', 'going');
+    assert.deepEqual([code, stdout], [1, '']);
+    assert.match(stderr, /^error: tenant going is being deleted since 20\S+Z: it stays turned away\n/);
+  });
+
   it('token prints the token alone, and kubeconfig one that opens the tenant’s namespace and ends the one before', async () => {
     const token = (await run('token', 'acme')).stdout;
     assert.match(token, /^coppice-tenant\.acme\.[0-9a-f]{64}\n$/);

@@ -71,7 +71,9 @@ describe('a lease that may be deleted early', () => {
 describe('a host that is held for a tenant', () => {
   it('is not for one that is made anew under its name', async () => {
     await using world = await aLease({ releasePolicy: 'WhenAllowed' });
-    await world.deletes('acme/ci');
+    const { earliestEnd } = world.lease()?.status ?? {};
+    const { headers } = await world.deletes('acme/ci');
+    assert.deepEqual(headers.warning, [`299 - "host mini stays held for acme and is billed until ${earliestEnd}"`]);
     await world.request('PATCH', 'tenants/acme', { spec: { forceDelete: { requestedAt: '2026-03-01T10:00:00Z' } } });
     await world.request('DELETE', 'tenants/acme');
     await world.until('the tenant is gone', () => world.fleet.find<Tenant>(Tenant, 'acme') === undefined);

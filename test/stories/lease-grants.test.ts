@@ -27,9 +27,9 @@ describe('a lease that waits', () => {
     assert.equal(world.vm('acme/web')?.status?.host, 'mac-4');
     await world.asks();
     await world.settles();
-    assert.equal(world.tells(), 'Pending (LeasedToOthers)');
-    assert.equal(why(world), '4 hosts: 2 leased to others, 1 cordoned, 1 with VMs');
-    assert.deepEqual(waiting(world), ['2 LeasedToOthers', '1 Cordoned', '1 Busy']);
+    assert.equal(world.tells(), 'Pending (Busy)');
+    assert.equal(why(world), '4 hosts: 1 with VMs, 1 cordoned, 2 leased to others');
+    assert.deepEqual(waiting(world), ['1 Busy', '1 Cordoned', '2 LeasedToOthers']);
 
     const quiet = world.lease()?.metadata.resourceVersion;
     await world.passes('2h');

@@ -188,7 +188,7 @@ describe('the story of a scrub', function () {
     assert.equal(told(world), 'Failed: the hook ended with 7');
     assert.deepEqual(scrubOf(world)?.clearing?.hook, { exitCode: 7, output: 'no keychain' });
     const pending = findCondition(world.host('mini'), 'ScrubPending');
-    assert.equal(pending?.message, 'the hook ended with 7; ask for another scrub');
+    assert.equal(pending?.message, 'the hook ended with 7; to try again: coppice scrub mini');
 
     await asksForHook(world, 'exit 0', false);
     assert.equal(world.hostTells('mini'), 'free');

@@ -33,6 +33,12 @@ const pending = (host: Host): Host => {
   const conditions = [...(host.status?.conditions ?? []), { ...condition, lastTransitionTime: EPOCH_START }];
   return { ...host, status: { ...host.status, conditions } };
 };
+function waitOf(hosts: readonly Host[], spec = {}) {
+  const decision = decideGrant(aLease({ spec }), aWorld(hosts), hosts);
+  if (decision.kind === 'grant') throw new Error('it got a host');
+  return decision;
+}
+
 const on = (namespace: string) => aVM({ namespace, name: 'x', spec: { hostName: 'mac-1' } });
 
 describe('which host a lease gets', () => {
@@ -58,6 +64,21 @@ describe('which host a lease gets', () => {
     const hosts = [aMac({ name: 'a', vcpus: 4 }), aMac({ name: 'big', vcpus: 64 }, held('red', { released: true }))];
     const decision = decideGrant(aLease(), aWorld(hosts), hosts);
     assert.equal(decision.kind === 'grant' && decision.host.metadata.name, 'big');
+  });
+
+  it('names what turned down the hosts that came furthest, however many others fell before, and counts them all', () => {
+    const hosts = [
+      aMac({ name: 'free', cordoned: true }),
+      ...['a', 'b', 'c'].map((name) => aMac({ name }, held('blue'))),
+      ...['x', 'y'].map((name) => aMac({ name }, { os: 'linux' })),
+    ];
+    const { reason, message, waiting } = waitOf(hosts);
+    assert.equal(reason, 'Cordoned');
+    assert.equal(message, '6 hosts: 1 cordoned, 3 leased to others, 2 no Macs');
+    assert.deepEqual(
+      waiting.map(({ reason, hosts }) => `${hosts} ${reason}`),
+      ['1 Cordoned', '3 LeasedToOthers', '2 NotAMac'],
+    );
   });
 
   const busy = { allowBusy: true };

@@ -20,7 +20,7 @@ async function aSetup() {
       .all<Event>(Event)
       .map((e) => `${e.metadata.namespace} ${e.involvedObject.name} ${e.message} ×${e.count}`)
       .sort();
-  return { fleet, wire, recorder, told, [Symbol.asyncDispose]: () => fleet[Symbol.asyncDispose]() };
+  return { fleet, client, wire, recorder, told, [Symbol.asyncDispose]: () => fleet[Symbol.asyncDispose]() };
 }
 
 const normal = (message: string) => ({ type: 'Normal', reason: 'Said', message }) as const;
@@ -43,12 +43,17 @@ describe('the event recorder', () => {
     assert.deepEqual([x?.reportingComponent, x?.reportingInstance], ['placement', 'p-1']);
   });
 
-  it('puts events of objects without a namespace into default', async () => {
+  it('puts events of objects without a namespace into default, and names none in what they are about', async () => {
     await using it = await aSetup();
     const recorder = it.recorder();
     recorder.record(aHost(), normal('up'));
     await recorder.settled();
     assert.deepEqual(it.told(), ['default mac-1 up ×1']);
+    assert.equal(it.fleet.all<Event>(Event)[0]?.involvedObject.namespace, undefined);
+    // What kubectl describe asks for a Host.
+    const fieldSelector = 'involvedObject.kind=Host,involvedObject.name=mac-1,involvedObject.namespace=';
+    const found = await it.client.resource<Event>(Event).list({ fieldSelector });
+    assert.equal(found.items.length, 1);
   });
 
   it('lets one object have 25 at once and one more every five minutes, and others are not touched by it', async () => {

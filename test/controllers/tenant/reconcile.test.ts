@@ -42,11 +42,11 @@ describe('the tenant duty', () => {
     await fleet.addVM('b', { power: 'Stopped' });
     fleet.startControllers('tenant');
     await fleet.eventually('summed', () => tenant(fleet)?.status?.used !== undefined);
-    assert.deepEqual(tenant(fleet)?.status?.used, { vms: 2, vcpus: 2, memory: '4Gi', leasedHosts: 0 });
+    assert.deepEqual(tenant(fleet)?.status?.used, { vms: 2, vcpus: 2, memory: '4Gi', leases: 0, leasedHosts: 0 });
     assert.equal(ready(fleet)?.status, 'True');
     await fleet.addVM('c', { size: 'large' });
     await fleet.eventually('summed again', () => tenant(fleet)?.status?.used?.vms === 3);
-    assert.deepEqual(tenant(fleet)?.status?.used, { vms: 3, vcpus: 10, memory: '20Gi', leasedHosts: 0 });
+    assert.deepEqual(tenant(fleet)?.status?.used, { vms: 3, vcpus: 10, memory: '20Gi', leases: 0, leasedHosts: 0 });
   });
 
   it('restamps Ready when the spec changes though its verdict stays', async () => {

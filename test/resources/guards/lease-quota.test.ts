@@ -41,7 +41,10 @@ describe('the quota of leased hosts', () => {
   it('lets no Lease be made beyond those that have or wait for a host', () => {
     const open = [aLease('a'), aLease('b', { phase: 'Active', host: 'mac-1' })];
     assert.equal(made(aWorld(3, ['mac-1'], ...open)), undefined);
-    assert.equal(made(aWorld(2, ['mac-1'], ...open)), 'exceeded quota: maxLeasedHosts: requested 1, used 2, limited 2');
+    assert.equal(
+      made(aWorld(2, ['mac-1'], ...open)),
+      'exceeded quota: maxLeasedHosts: requested 1, used 2, limited 2 (used.leases: 2 Leases that wait for a host or have one)',
+    );
   });
 
   it('does not count Leases that are over', () => {
@@ -52,7 +55,10 @@ describe('the quota of leased hosts', () => {
     const world = aWorld(1, ['mac-1']);
     assert.equal(made(world), undefined);
     assert.equal(granted(world, 'mac-1'), undefined);
-    assert.equal(granted(world), 'exceeded quota: maxLeasedHosts: requested 1, used 1, limited 1');
+    assert.equal(
+      granted(world),
+      'exceeded quota: maxLeasedHosts: requested 1, used 1, limited 1 (used.leasedHosts: 1 host that is leased or held)',
+    );
     assert.equal(leasedHostRefusal('red', undefined, world)?.answer, 'Forbidden');
   });
 

@@ -161,7 +161,7 @@ describe('why placement lets a VM wait', () => {
     ],
     ['no hosts', aVM(), {}, 'NoHosts: 0 of 0 hosts fit: no host has joined yet'],
     [
-      'counts for each filter, the most frequent first, with what was free',
+      'counts for each filter, that of the hosts which came furthest first, with what was free',
       aVM(),
       {
         hosts: [
@@ -171,7 +171,24 @@ describe('why placement lets a VM wait', () => {
           aHost({ name: 'g', memory: '1Gi' }),
         ],
       },
-      'LeasedToOthers: 0 of 7 hosts fit: 3 LeasedToOthers, 2 Cordoned, 2 InsufficientMemory (largest free 1.5Gi, needs 4Gi)',
+      'InsufficientMemory: 0 of 7 hosts fit: 2 InsufficientMemory (largest free 1.5Gi, needs 4Gi), 3 LeasedToOthers, 2 Cordoned',
+    ],
+    [
+      'taken slots of the one Mac it leases, rather than the leases it lacks of all others',
+      aVM({ spec: macOS }),
+      {
+        hosts: [
+          aHost({ name: 'own', lessee: 'red', leaked: 2 }),
+          ...['a', 'b', 'c', 'd', 'e'].map((name) => aHost({ name })),
+        ],
+      },
+      'MacSlotLimit: 0 of 6 hosts fit: 1 MacSlotLimit, 5 LeaseRequired',
+    ],
+    [
+      'a size that no host has, rather than the cordon of some',
+      aVM({ spec: { resolved: { digest: DIGEST, guestOS: 'linux', vcpus: 40, memory: '1Gi' } } }),
+      { hosts: [aHost({ name: 'a' }), ...['b', 'c', 'd'].map((name) => aHost({ name, cordoned: true }))] },
+      'InsufficientVCPUs: 0 of 4 hosts fit: 1 InsufficientVCPUs (largest host 16, needs 40), 3 Cordoned',
     ],
     [
       'too few vCPUs guaranteed',

@@ -1,0 +1,40 @@
+import assert from 'node:assert/strict';
+import { attentionOf } from '../../../cli/actions/attention.ts';
+import type { KubeObject } from '../../../resources/meta/object.ts';
+
+function anObject(kind: string, name: string, status: object, more: object = {}): KubeObject {
+  const metadata = { name, uid: name, resourceVersion: '1', creationTimestamp: '2026-01-01T00:00:00Z', ...more };
+  return { apiVersion: 'coppice.dev/v1', kind, metadata, status } as KubeObject;
+}
+const ready = (status: string, reason: string) => ({ conditions: [{ type: 'Ready', status, reason, message: 'm' }] });
+
+describe('what needs a look of leases, slots and tenants', () => {
+  it('is what waits or has no host to speak of, what is lost, and what is on its way out', () => {
+    const lease = (name: string, status: object) => anObject('Lease', name, status, { namespace: 'red' });
+    const seen = {
+      vms: [],
+      hosts: [anObject('Host', 'mini', { ...ready('True', 'NodeletReady'), macosSlots: { total: 2, leaked: 1 } })],
+      tenants: [
+        anObject('Tenant', 'red', ready('True', 'Active')),
+        anObject('Tenant', 'old', ready('False', 'Deleting'), { deletionTimestamp: '2026-01-02T00:00:00Z' }),
+      ],
+      leases: [
+        lease('waits', { phase: 'Pending', ...ready('False', 'LeasedToOthers') }),
+        lease('gone', { phase: 'Active', ...ready('False', 'HostGone') }),
+        lease('silent', { phase: 'Active', ...ready('Unknown', 'HostSilent') }),
+        lease('well', { phase: 'Active', ...ready('True', 'Active') }),
+        lease('over', { phase: 'Ended', ...ready('False', 'Ended') }),
+      ],
+    };
+    assert.deepEqual(
+      attentionOf(seen, 0).map(({ object, reason, message }) => `${object} ${reason}: ${message}`),
+      [
+        'host/mini LeakedSlots: 1 of 2 macOS slots is lost until the Mac restarts',
+        'tenant/old Deleting: m',
+        'lease/waits in red LeasedToOthers: m',
+        'lease/gone in red HostGone: m',
+        'lease/silent in red HostSilent: m',
+      ],
+    );
+  });
+});
