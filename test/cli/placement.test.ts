@@ -67,8 +67,8 @@ describe('coppice explain-placement and rebalance', () => {
     assert.match(stdout, /^VM beta\/intruder waits for a host\.\n\nHOST +FITS +WHY/);
     assert.match(stdout, /\nmac-1 +no +LeasedToOthers +host mac-1 is leased to another tenant\n/);
     assert.match(stdout, /\nmac-2 +no +LeaseRequired +macOS guests need a Lease .*beta does not lease mac-2\n/);
-    assert.match(stdout, /\nNow: +LeasedToOthers: 0 of 2 hosts fit: 1 LeasedToOthers, 1 LeaseRequired\n/);
-    assert.match(stdout, /\nNext: +lease a host of your own: coppice lease create -n beta\n$/);
+    assert.match(stdout, /\nNow: +LeaseRequired: 0 of 2 hosts fit: 1 LeaseRequired, 1 LeasedToOthers\n/);
+    assert.match(stdout, /\nNext: +lease a Mac: coppice lease create -n beta --wait\n$/);
     assert.doesNotMatch(stdout, /Stored/);
   });
 
@@ -86,7 +86,7 @@ describe('coppice explain-placement and rebalance', () => {
     await vms.patch('intruder', { status: { conditions: [...conditions] } }, { subresource: 'status' });
     const { stdout } = await folder.run(['explain-placement', 'intruder', '-o', 'json']);
     const { state, stored, now } = JSON.parse(stdout);
-    assert.deepEqual([state, stored.reason, now.decision.reason], ['Waiting', 'NoHosts', 'LeasedToOthers']);
+    assert.deepEqual([state, stored.reason, now.decision.reason], ['Waiting', 'NoHosts', 'LeaseRequired']);
     assert.deepEqual(now.hosts[1].refusal.filter, 'LeaseRequired');
     const told = await folder.run(['explain-placement', 'intruder']);
     assert.match(told.stdout, /\nStored: NoHosts: then, since 2026-01-01T00:00:00Z\n/);

@@ -165,7 +165,7 @@ describe('the story of a host', function () {
     await world.until('it is another again', () => isThere() && world.host('mini').metadata.uid !== uid);
     assert.equal(world.hostTells('mini'), 'waits for a scrub');
 
-    const scrub = { requestedAt: '2026-03-03T12:00:00Z', force: true };
+    const scrub = { requestedAt: '2026-03-01T23:00:00Z', force: true };
     await world.request('PATCH', 'hosts/mini', { spec: { scrub } });
     await untilHeard(world, 'it is clear', () => findCondition(world.host('mini'), 'ScrubPending')?.status === 'False');
     await untilHeard(

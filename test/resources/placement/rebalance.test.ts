@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import * as fc from 'fast-check';
+import fc from 'fast-check';
 import { HOSTS, IMAGES, TENANTS, VMS } from '../../../resources/guards/refs.ts';
 import { World } from '../../../resources/guards/world.ts';
 import type { Host } from '../../../resources/kinds/host.ts';
@@ -114,26 +114,25 @@ describe('a plan to rebalance', () => {
       highWater: fc.constantFrom(0.4, 0.7, 0.85, 1),
       maxMoves: fc.integer({ min: 1, max: 6 }),
     });
-    fc.assert(
-      fc.property(fc.array(guest, { maxLength: 12 }), limits, (guests, given) => {
-        const vms = guests.map(({ host, gib }, n) => on(host, `v${n}`, gib));
-        const world = aWorld([a, b, c], vms);
-        const use = () => ['a', 'b', 'c'].map((name) => world.hostUse(name).memoryBytes);
-        const before = use();
-        const plan = planMoves(world, given);
-        assert.deepEqual(use(), before);
-        assert.ok(plan.moves.length <= given.maxMoves);
-        const mark = given.highWater * 16 * GIB;
-        for (const { host, beforeBytes, afterBytes } of plan.hosts) {
-          if (afterBytes > beforeBytes) assert.ok(afterBytes <= mark);
-          if (afterBytes > mark) assert.ok(plan.left.some((each) => each.host === host));
-        }
-        const moved = vms.map((vm) => {
-          const to = plan.moves.find((move) => move.vm === objectKey(vm.metadata))?.to;
-          return to === undefined ? vm : { ...vm, spec: { ...vm.spec, hostName: to } };
-        });
-        if (plan.left.length === 0) assert.deepEqual(planMoves(aWorld([a, b, c], moved), given).moves, []);
-      }),
-    );
+    const holds = fc.property(fc.array(guest, { maxLength: 12 }), limits, (guests, given) => {
+      const vms = guests.map(({ host, gib }, n) => on(host, `v${n}`, gib));
+      const world = aWorld([a, b, c], vms);
+      const use = () => ['a', 'b', 'c'].map((name) => world.hostUse(name).memoryBytes);
+      const before = use();
+      const plan = planMoves(world, given);
+      assert.deepEqual(use(), before);
+      assert.ok(plan.moves.length <= given.maxMoves);
+      const mark = given.highWater * 16 * GIB;
+      for (const { host, beforeBytes, afterBytes } of plan.hosts) {
+        if (afterBytes > beforeBytes) assert.ok(afterBytes <= mark);
+        if (afterBytes > mark) assert.ok(plan.left.some((each) => each.host === host));
+      }
+      const moved = vms.map((vm) => {
+        const to = plan.moves.find((move) => move.vm === objectKey(vm.metadata))?.to;
+        return to === undefined ? vm : { ...vm, spec: { ...vm.spec, hostName: to } };
+      });
+      if (plan.left.length === 0) assert.deepEqual(planMoves(aWorld([a, b, c], moved), given).moves, []);
+    });
+    fc.assert(holds);
   });
 });
