@@ -114,16 +114,13 @@ export async function reconcileClaim(name: string, deps: LeaseDeps, signal: Abor
     case 'clear':
       await deleteAll(client.resource<VM>(VM, claim.namespace), end.vms, signal);
       return {};
-    case 'let-go':
-      await writeStatus(
-        hosts,
-        host,
-        { lease: undefined, conditions: letGo(host, clock.now()).status?.conditions },
-        signal,
-      );
+    case 'let-go': {
+      const { pastLeases, conditions } = letGo(host, clock.now()).status ?? {};
+      await writeStatus(hosts, host, { lease: undefined, pastLeases, conditions }, signal);
       deps.steady.forget(claim.uid);
       log.info('held host let go', { host: name, tenant: claim.namespace });
       return {};
+    }
     default:
       throw new Error(`unhandled end ${end satisfies never}`);
   }

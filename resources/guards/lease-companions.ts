@@ -4,6 +4,7 @@ import { setConditions } from '../meta/condition.ts';
 import type { AdmissionContext, CompanionWrite } from '../meta/define-kind.ts';
 import { SCRUB_PENDING } from './host-scrub.ts';
 import { holdsHost, hostOf } from './lease-term.ts';
+import { withEnded } from './past-leases.ts';
 
 const HOST_REF = { group: 'coppice.dev', version: 'v1', plural: 'hosts', kind: 'Host', namespaced: false } as const;
 
@@ -56,5 +57,6 @@ export function letGo(host: Host, nowMs: number): Host {
   const { lease, ...status } = host.status ?? {};
   const message = `the lease of ${lease?.namespace} (${lease?.name}) ended; it takes nothing before it is scrubbed`;
   const pending = { type: SCRUB_PENDING, status: 'True', reason: 'LeaseEnded', message } as const;
-  return { ...host, status: { ...status, conditions: setConditions(host, nowMs, [pending]) } };
+  const pastLeases = [...withEnded(host, nowMs)];
+  return { ...host, status: { ...status, pastLeases, conditions: setConditions(host, nowMs, [pending]) } };
 }

@@ -4,6 +4,7 @@ import type { Host } from '../kinds/host.ts';
 import { setConditions } from '../meta/condition.ts';
 import type { AdmissionContext, CompanionWrite } from '../meta/define-kind.ts';
 import { SCRUB_PENDING, scrubRecords, waitsForScrub } from './host-scrub.ts';
+import { withScrubbed } from './past-leases.ts';
 import { CONFIG_MAPS } from './refs.ts';
 import { vmsUsing } from './vms-using.ts';
 import type { WorldView } from './world.ts';
@@ -16,7 +17,7 @@ const recordName = (host: string) => `removed-host.${host}`;
 /** Admission of a Host: one that is made anew where another was given up before it was clear waits for a scrub from the start. */
 export function admitHost(draft: Host, previous: Host | undefined, { world, nowMs }: AdmissionContext): Host {
   const why = previous === undefined ? recordOf(draft, world)?.data?.why : undefined;
-  if (why === undefined) return draft;
+  if (why === undefined) return withScrubbed(draft, previous);
   const message = `the Host of this name before it was given up ${why}; it takes nothing before it is scrubbed`;
   const pending = { type: SCRUB_PENDING, status: 'True', reason: 'MadeAnew', message } as const;
   return { ...draft, status: { ...draft.status, conditions: setConditions(draft, nowMs, [pending]) } };

@@ -186,6 +186,29 @@ const status = Type.Object(
       ),
     ),
     scrub: Type.Optional(scrubReport),
+    pastLeases: Type.Optional(
+      Type.Array(
+        Type.Object({
+          namespace: Type.String({ description: 'The lessee.' }),
+          name: Type.String({ description: 'The Lease.' }),
+          uid: Type.String({ description: 'Its uid.' }),
+          since: instant({ description: 'When it was granted.' }),
+          endedAt: instant({ description: 'When it ended.' }),
+          billedUntil: instant({ description: 'Up to when it is billed.' }),
+          pricePerHour: Type.Optional(Type.String({ description: 'Its price.' })),
+          currency: Type.Optional(Type.String({ description: 'Of the price.' })),
+          forced: Type.Optional(Type.Boolean({ description: 'An operator ended it before its minimum was over.' })),
+          scrubbedAt: Type.Optional(instant({ description: 'When the host was clear after it.' })),
+        }),
+        {
+          maxItems: 20,
+          description: 'The leases it had, the newest last: kept when the Lease and its tenant are gone.',
+          'x-coppice-writer': 'lease',
+          'x-kubernetes-list-type': 'map',
+          'x-kubernetes-list-map-keys': ['uid', 'since'],
+        },
+      ),
+    ),
     images: Type.Optional(
       Type.Array(
         Type.Object({

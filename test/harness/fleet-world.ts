@@ -249,15 +249,6 @@ export class FleetWorld implements AsyncDisposable {
     return isTrue(host, 'ScrubPending') ? 'waits for a scrub' : 'free';
   }
 
-  /** Hosts whose scrub is done, as the scrub duty says it. */
-  async scrubbed(name: string): Promise<void> {
-    const done = { type: 'ScrubPending', status: 'False', reason: 'Scrubbed', message: '' } as const;
-    const at = { lastTransitionTime: new Date(this.clock.now()).toISOString() };
-    const conditions = (this.host(name).status?.conditions ?? []).filter(({ type }) => type !== 'ScrubPending');
-    const status = { conditions: [...conditions, { ...done, ...at }] };
-    await this.fleet.resource<Host>(Host).patch(name, { status }, { subresource: 'status' });
-  }
-
   /** Time goes by, `23h59m59s`, and what falls due happens. */
   async passes(time: string): Promise<void> {
     await this.settles();

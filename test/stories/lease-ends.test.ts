@@ -62,6 +62,9 @@ describe('a lease that may be deleted early', () => {
     await world.isNow(until);
     await world.until('it is let go', () => world.hostTells('mini') === 'waits for a scrub');
     assert.deepEqual([world.vm('acme/build'), world.guestsOn('mini').size], [undefined, 0]);
+    const [record, ...others] = world.host('mini').status?.pastLeases ?? [];
+    assert.deepEqual([record?.namespace, record?.name, record?.forced, others], ['acme', 'ci', undefined, []]);
+    assert.ok(Date.parse(record?.billedUntil ?? '') >= Date.parse(until ?? ''));
     const pending = findCondition(world.host('mini'), 'ScrubPending');
     assert.ok(Date.parse(pending?.lastTransitionTime ?? '') >= Date.parse(until ?? ''));
     assert.deepEqual(world.fleet.errors, []);
