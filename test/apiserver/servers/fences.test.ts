@@ -175,7 +175,8 @@ const bind = (app: App, i: number, spec: object = { hostName: 'mac-1' }) =>
 
 const setLessee = (app: App, namespace: string) =>
   patch(app, 'hosts/mac-1/status', {
-    status: { lease: { namespace, name: 'l', uid: 'u', since: '2026-01-01T00:00:00Z' } },
+    // After its tenant was made, by whatever clock.
+    status: { lease: { namespace, name: 'l', uid: 'u', since: '2999-01-01T00:00:00Z' } },
   });
 
 const patch = (app: App, path: string, body: object) => send(app, 'PATCH', `${ROOT}/${path}`, { body, headers: MERGE });
