@@ -1,3 +1,4 @@
+import { counted } from '../../resources/meta/counted.ts';
 import { type KubeObject, valueAt } from '../../resources/meta/object.ts';
 import { parseBytes } from '../../resources/meta/quantity.ts';
 import { conditionOf } from '../render/conditions.ts';
@@ -80,7 +81,7 @@ function orphansOn(host: KubeObject): Trouble[] {
   if (!Array.isArray(orphans) || orphans.length === 0) return [];
   const names = orphans.slice(0, ORPHANS_SHOWN).map((orphan) => String(valueAt(orphan, ['label'])));
   const shown = [...names, ...(orphans.length > ORPHANS_SHOWN ? ['…'] : [])].join(', ');
-  const guests = orphans.length === 1 ? '1 guest' : `${orphans.length} guests`;
+  const guests = counted(orphans.length, 'guest');
   return [{ object: `host/${host.metadata.name}`, reason: 'Orphans', message: `${guests} that no VM names: ${shown}` }];
 }
 

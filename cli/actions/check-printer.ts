@@ -1,6 +1,7 @@
 import type { CheckFigures, CheckListener } from '../../apiserver/client/cut/fleet-check.ts';
 import type { Gap } from '../../apiserver/client/cut/watched-cut.ts';
 import type { Violation } from '../../resources/invariants/fleet-checker.ts';
+import { counted } from '../../resources/meta/counted.ts';
 import { type Io, printLine, warn } from '../io.ts';
 
 /** Says what a check finds, a line each: for people, or as JSON. What is about the way to the server goes to stderr. */
@@ -49,11 +50,9 @@ function summaryText(figures: CheckFigures): string {
   const { from, to, judged, unseen, objects, violations, standing } = figures;
   const revisions = from === to ? `revision ${from}` : `${judged} changes, revisions ${from} to ${to}`;
   const parts = [
-    `judged ${revisions}, ${objects} objects: ${violations === 0 ? 'no violation' : count(violations, 'violation')}`,
+    `judged ${revisions}, ${objects} objects: ${violations === 0 ? 'no violation' : counted(violations, 'violation')}`,
     ...(standing === 0 ? [] : [`${standing} stood before`]),
-    ...(unseen === 0 ? [] : [`${count(unseen, 'revision')} not checked`]),
+    ...(unseen === 0 ? [] : [`${counted(unseen, 'revision')} not checked`]),
   ];
   return parts.join(', ');
 }
-
-const count = (number: number, what: string) => `${number} ${what}${number === 1 ? '' : 's'}`;

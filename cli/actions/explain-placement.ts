@@ -1,5 +1,6 @@
 import type { VM } from '../../resources/kinds/vm.ts';
 import { findCondition } from '../../resources/meta/condition.ts';
+import { counted } from '../../resources/meta/counted.ts';
 import { type Replay, replay } from '../../resources/placement/replay.ts';
 import type { Target } from '../coppice-command.ts';
 import { type Io, printLine } from '../io.ts';
@@ -114,6 +115,6 @@ function storedText({ reason, message, since, placement }: Stored): string {
 function whyText({ why, fitting, turnedDown = [] }: NonNullable<Stored['placement']>): string {
   const chosen = why === 'PaidFor' ? 'its tenant leases it' : 'the least free memory';
   const others = turnedDown.map(({ reason, hosts }) => `${hosts} ${reason}`).join(', ');
-  const counts = `${fitting} ${fitting === 1 ? 'host' : 'hosts'} fitted`;
+  const counts = `${counted(fitting, 'host')} fitted`;
   return `${chosen}; ${counts}${others === '' ? '' : `; turned down: ${others}`}`;
 }

@@ -1,3 +1,4 @@
+import { counted } from '../../resources/meta/counted.ts';
 import { roughBytes } from '../../resources/meta/quantity.ts';
 import { percent, planMoves, type RebalanceLimits, type RebalancePlan } from '../../resources/placement/rebalance.ts';
 import type { Target } from '../coppice-command.ts';
@@ -64,7 +65,7 @@ function printPlan(io: Io, { hosts, moves, left }: RebalancePlan, { highWater }:
 
 function verdict(moves: number, left: number, mark: string): string {
   if (moves > 0) {
-    const vms = moves === 1 ? '1 VM' : `${moves} VMs`;
+    const vms = counted(moves, 'VM');
     return `To follow it, ${vms} would have to be deleted and made again, disks included, with the host it leaves cordoned meanwhile. Nothing was changed.`;
   }
   if (left > 0) return 'Nothing is proposed: no move would help.';

@@ -4,6 +4,7 @@ import { tenantRefusal } from '../../resources/guards/lease-tenant.ts';
 import type { WorldView } from '../../resources/guards/world.ts';
 import type { Host } from '../../resources/kinds/host.ts';
 import type { Lease } from '../../resources/kinds/lease.ts';
+import { counted } from '../../resources/meta/counted.ts';
 import { parseBytes, roughBytes } from '../../resources/meta/quantity.ts';
 
 export interface Grant {
@@ -66,7 +67,7 @@ function told(lease: Lease, hosts: number, turned: ReadonlyMap<LeaseFilter, read
   const counts = ranked.map(
     ({ reason, hosts: n }) => `${n} ${LEASE_FILTERS[reason]}${detail(lease, reason, turned.get(reason) ?? [])}`,
   );
-  const message = `${hosts} ${hosts === 1 ? 'host' : 'hosts'}: ${counts.join(', ')}`;
+  const message = `${counted(hosts, 'host')}: ${counts.join(', ')}`;
   return { kind: 'wait', reason: first.reason, message, waiting: ranked };
 }
 

@@ -1,4 +1,5 @@
 import type { Host } from '../../resources/kinds/host.ts';
+import { counted } from '../../resources/meta/counted.ts';
 import { parseDuration } from '../../resources/meta/duration.ts';
 import { type Driver, DriverError, type ObservedGuest } from '../drivers/driver.ts';
 import type { StoreGuard } from '../store-guard.ts';
@@ -119,5 +120,5 @@ function failed(message: string): Answer {
 function guestsText(guests: readonly ObservedGuest[]): string {
   const labels = guests.map(({ label }) => label).sort();
   const shown = [...labels.slice(0, NAMES_SHOWN), ...(labels.length > NAMES_SHOWN ? ['…'] : [])].join(', ');
-  return guests.length === 1 ? `1 guest (${shown})` : `${guests.length} guests (${shown})`;
+  return `${counted(guests.length, 'guest')} (${shown})`;
 }

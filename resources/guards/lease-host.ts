@@ -1,6 +1,7 @@
 import type { Host } from '../kinds/host.ts';
 import type { Lease } from '../kinds/lease.ts';
 import { isTrue } from '../meta/condition.ts';
+import { counted } from '../meta/counted.ts';
 import { parseBytes, roughBytes } from '../meta/quantity.ts';
 import { matchesLabels } from '../meta/selector.ts';
 import { waitsForScrub } from './host-scrub.ts';
@@ -101,10 +102,6 @@ function standingRefusal(lease: Lease, host: Host, world: WorldView): LeaseRefus
   if (orphans > 0) return refuse('Busy', `host ${name} has ${counted(orphans, 'guest')} that no VM names`);
   if (guests > 0 && lease.spec.allowBusy !== true) return refuse('Busy', `host ${name} has ${counted(guests, 'VM')}`);
   return undefined;
-}
-
-function counted(count: number, what: string): string {
-  return `${count} ${what}${count === 1 ? '' : 's'}`;
 }
 
 function bytes(quantity: string | undefined): number {

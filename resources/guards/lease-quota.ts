@@ -1,5 +1,6 @@
 import type { Lease } from '../kinds/lease.ts';
 import { type Change, fence, type Guard, NO_FENCES, type Refusal } from './guard.ts';
+import { holdsHost } from './lease-term.ts';
 import { HOSTS, TENANTS } from './refs.ts';
 import { quotaOf } from './tenant-guard.ts';
 import type { WorldView } from './world.ts';
@@ -56,5 +57,3 @@ const isMade = ({ before, after }: Change<Lease>): boolean => before === undefin
 function isGranted({ before, after }: Change<Lease>): boolean {
   return after?.status?.host !== undefined && holdsHost(after) && (before === undefined || !holdsHost(before));
 }
-
-const holdsHost = ({ status }: Lease): boolean => status?.phase === 'Active' || status?.phase === 'Ending';

@@ -5,6 +5,7 @@ import type { Policy } from '../kinds/policy.ts';
 import type { Tenant } from '../kinds/tenant.ts';
 import type { VM } from '../kinds/vm.ts';
 import { isTrue } from '../meta/condition.ts';
+import { counted } from '../meta/counted.ts';
 import type { KubeObject } from '../meta/object.ts';
 import { resourceId } from '../meta/resource-id.ts';
 import { Grouped } from './grouped.ts';
@@ -155,7 +156,7 @@ export class FleetState {
     if (lease !== undefined) return `leased to ${lease.namespace} by lease ${lease.name}`;
     if (isTrue(host, 'ScrubPending')) return 'waiting for a scrub';
     const guests = this.vmsOn(host.metadata.name).filter(mayHaveGuest).length + orphans.length;
-    return guests === 0 ? undefined : `with ${guests === 1 ? '1 guest' : `${guests} guests`} on it`;
+    return guests === 0 ? undefined : `with ${counted(guests, 'guest')} on it`;
   }
 
   /** What became of the strays of a host is known when it tells of them, when it was scrubbed, and when it was given up. */
