@@ -99,8 +99,15 @@ export const AUTHORIZATION: AuthorizationTable = {
   },
   'coppice.dev/hosts/status': {
     get: EVERYONE,
-    update: ['operator', 'host', 'controller:host-liveness', 'controller:lease', 'controller:scrub'],
-    patch: ['operator', 'host', 'controller:host-liveness', 'controller:lease', 'controller:scrub'],
+    update: [
+      'operator',
+      'host',
+      'controller:host-liveness',
+      'controller:lease',
+      'controller:scrub',
+      'controller:drain',
+    ],
+    patch: ['operator', 'host', 'controller:host-liveness', 'controller:lease', 'controller:scrub', 'controller:drain'],
   },
   'coppice.dev/hosts/control': { create: NODELET },
   'coppice.dev/hosts/dialback': { create: NODELET },
@@ -136,6 +143,36 @@ export const AUTHORIZATION: AuthorizationTable = {
     delete: ['operator', 'owner', 'controller:lease', 'controller:tenant', 'controller:garbage'],
   },
   'coppice.dev/leases/status': status('lease', 'owner'),
+
+  'coppice.dev/leasesets': {
+    ...owned,
+    update: [...OWNER, 'controller:leaseset'],
+    patch: [...CASCADE, 'owner', 'controller:leaseset'],
+  },
+  'coppice.dev/leasesets/status': status('leaseset', 'owner'),
+  'coppice.dev/leasesets/scale': { get: [...READERS, 'owner'], update: OWNER, patch: OWNER },
+
+  'coppice.dev/pools': {
+    ...owned,
+    update: [...OWNER, 'controller:pool'],
+    patch: [...CASCADE, 'owner', 'controller:pool'],
+  },
+  'coppice.dev/pools/status': status('pool', 'owner'),
+  'coppice.dev/pools/scale': { get: [...READERS, 'owner'], update: OWNER, patch: OWNER },
+
+  'coppice.dev/volumes': {
+    ...owned,
+    get: [...EVERYONE, 'owner'],
+    list: [...EVERYONE, 'owner'],
+    watch: [...EVERYONE, 'owner'],
+    update: [...OWNER, 'host', 'controller:volume'],
+    patch: [...CASCADE, 'owner', 'host', 'controller:volume'],
+  },
+  'coppice.dev/volumes/status': {
+    get: [...EVERYONE, 'owner'],
+    update: ['operator', 'host', 'controller:volume'],
+    patch: ['operator', 'host', 'controller:volume'],
+  },
 
   'coppice.dev/vms': {
     ...owned,

@@ -72,6 +72,31 @@ const scrubReport = Type.Object(
   { description: 'The last scrub.' },
 );
 
+const drainProgress = Type.Object(
+  {
+    mode: Type.String({ description: 'What was asked.' }),
+    startedAt: instant({ description: 'Since when.' }),
+    evicting: Type.Integer({ description: 'VMs that go.' }),
+    rescheduling: Type.Integer({ description: 'VMs that are started elsewhere before they go.' }),
+    kept: Type.Integer({ description: 'VMs that stay.' }),
+    waiting: Type.Optional(
+      Type.Array(
+        Type.Object({
+          vm: Type.String({ description: 'The VM, as NAMESPACE/NAME.' }),
+          reason: Type.String({ description: 'What it waits for.' }),
+        }),
+        {
+          maxItems: 20,
+          description: 'VMs that cannot go yet.',
+          'x-kubernetes-list-type': 'map',
+          'x-kubernetes-list-map-keys': ['vm'],
+        },
+      ),
+    ),
+  },
+  { description: 'How far a drain is.', 'x-coppice-writer': 'drain' },
+);
+
 /** The uid of a store, and a revision of it. */
 const STORE_AT_REVISION = '^[0-9A-Za-z-]+@[0-9]+$';
 
@@ -84,6 +109,19 @@ const spec = Type.Object(
     }),
     cordoned: Type.Optional(
       Type.Boolean({ description: 'No new VM is placed here while this is true; those here stay.' }),
+    ),
+    drain: Type.Optional(
+      Type.Object(
+        {
+          mode: oneOf(['Cordon', 'EvictEphemeral', 'Reschedule'], {
+            default: 'Cordon',
+            description:
+              'What goes: with Cordon nothing; with EvictEphemeral VMs that have a ttl or the label coppice.dev/ephemeral=true; with Reschedule those too, and reschedulable ones are started elsewhere first. All others stay.',
+          }),
+          force: Type.Optional(Type.Boolean({ description: 'A leased host is drained too.' })),
+        },
+        { description: 'Asks that the host is emptied. It is cordoned with it; to take both away ends it.' },
+      ),
     ),
     scrub: Type.Optional(
       Type.Object(
@@ -186,6 +224,7 @@ const status = Type.Object(
       ),
     ),
     scrub: Type.Optional(scrubReport),
+    drain: Type.Optional(drainProgress),
     pastLeases: Type.Optional(
       Type.Array(
         Type.Object({
@@ -247,7 +286,7 @@ const status = Type.Object(
     observedGeneration: Type.Optional(
       Type.Integer({ format: 'int64', description: 'The generation this status is about.' }),
     ),
-    conditions: conditions({ ScrubPending: ['lease', 'scrub'] }),
+    conditions: conditions({ ScrubPending: ['lease', 'scrub'], Drained: ['drain'] }),
   },
   { description: 'What the nodelet on the host found.' },
 );

@@ -37,7 +37,8 @@ const acceptedTerms = Type.Object(
   { description: 'The terms of the software on the Mac, as the lessee accepted them.' },
 );
 
-const spec = Type.Object(
+/** What a Lease asks for; a LeaseSet says the same of each of its own. */
+export const leaseSpec = Type.Object(
   {
     hostName: Type.Optional(
       Type.String({
@@ -161,7 +162,7 @@ export const Lease = defineCoppiceKind({
     'A whole host for one tenant, for at least 24 hours. The smallest host that fits is given; nobody else runs anything on it.',
   shortNames: ['ls'],
   namespaced: true,
-  spec,
+  spec: leaseSpec,
   status,
   columns: [
     { name: 'Phase', type: 'string', jsonPath: '.status.phase' },
@@ -193,4 +194,4 @@ export const Lease = defineCoppiceKind({
     stays: heldHost,
   },
 });
-export type Lease = ObjectOf<typeof spec, typeof status>;
+export type Lease = ObjectOf<typeof leaseSpec, typeof status>;

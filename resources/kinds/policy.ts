@@ -40,6 +40,7 @@ const spec = Type.Object(
           maxVCPUs: Type.Optional(Type.Integer({ minimum: 0, description: 'vCPUs of running VMs.' })),
           maxMemory: Type.Optional(quantity({ description: 'Memory of running VMs.' })),
           maxLeasedHosts: Type.Optional(Type.Integer({ minimum: 0, description: 'Leased hosts.' })),
+          maxVolumeSize: Type.Optional(quantity({ description: 'Sizes of volumes together.' })),
         },
         { description: 'Limits of tenants that set none of their own.' },
       ),
@@ -57,6 +58,16 @@ const spec = Type.Object(
     scrubHookTimeout: duration({
       default: '10m',
       description: "How long a host's own scrub hook may take before the scrub failed.",
+    }),
+    strandedVolumeRetention: duration({
+      default: '72h',
+      description:
+        'How long a volume that is stranded on a host stands in the way of its scrub; after that the data goes with it.',
+    }),
+    allowSharedPoolClaims: Type.Boolean({
+      default: false,
+      description:
+        'Whether tenants may take members of shared pools. Such a guest has been in the network of its pool before.',
     }),
     requiredTerms: Type.Optional(
       Type.String({

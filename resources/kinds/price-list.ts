@@ -10,6 +10,11 @@ const spec = Type.Object(
   {
     currency: Type.String({ pattern: '^[A-Z]{3}$', default: 'USD', description: 'Three letters, as in ISO 4217.' }),
     macPerHour: price('An hour of a leased host that meets no class.'),
+    vmPerHour: price('An hour of a running VM on a host that nobody leases.'),
+    vcpuPerHour: price('An hour of each of its vCPUs.'),
+    memoryGiBPerHour: price('An hour of each GiB of its memory.'),
+    macosVMPerHour: price('An hour of a macOS guest there, besides.'),
+    volumeGiBPerHour: price('An hour of each GiB of a volume, wherever it lies.'),
     macClasses: Type.Optional(
       Type.Array(
         Type.Object({
@@ -44,7 +49,8 @@ const status = Type.Object(
 export const PriceList = defineCoppiceKind({
   kind: 'PriceList',
   plural: 'pricelists',
-  description: 'What leases cost. There is one, named default; a lease keeps the price it was granted at.',
+  description:
+    'What leases, VMs and volumes cost. There is one, named default; a lease keeps the price it was granted at.',
   shortNames: ['prices'],
   namespaced: false,
   spec,

@@ -15,9 +15,7 @@ const spec = Type.Object(
           maxVCPUs: Type.Optional(Type.Integer({ minimum: 0, description: 'vCPUs of running VMs.' })),
           maxMemory: Type.Optional(quantity({ description: 'Memory of running VMs.' })),
           maxLeasedHosts: Type.Optional(Type.Integer({ minimum: 0, description: 'Leased hosts.' })),
-          maxVolumeSize: Type.Optional(
-            quantity({ description: 'Sizes of volumes together, kept for when there are any.' }),
-          ),
+          maxVolumeSize: Type.Optional(quantity({ description: 'Sizes of its volumes together.' })),
         },
         {
           description:
@@ -78,6 +76,8 @@ const status = Type.Object(
           leasedHosts: Type.Optional(
             Type.Integer({ description: 'Hosts it leases, or holds until a minimum is over.' }),
           ),
+          volumes: Type.Optional(Type.Integer({ description: 'Volumes.' })),
+          volumeSize: Type.Optional(quantity({ description: 'Their sizes together.' })),
         },
         { description: 'What it holds now.' },
       ),

@@ -8,6 +8,7 @@ import { admitVM, knownSize } from '../guards/vm-admission.ts';
 import { defineCoppiceKind, type ObjectOf } from '../meta/define-kind.ts';
 import { conditions, duration, oneOf, quantity } from '../meta/schema.ts';
 import { labelSelector } from '../meta/selector-schema.ts';
+import { vmSize } from '../meta/size-schema.ts';
 import { Type } from '../meta/type.ts';
 
 const resolved = Type.Object(
@@ -24,13 +25,7 @@ const resolved = Type.Object(
 const spec = Type.Object(
   {
     image: Type.String({ minLength: 1, maxLength: 253, description: 'The Image it starts from.' }),
-    size: Type.Optional(
-      Type.Unsafe<'small' | 'medium' | 'large' | { vcpus?: number; memory?: string; disk?: string }>({
-        description:
-          'How large it is: small (2 vCPUs, 4Gi), medium (4, 8Gi), large (8, 16Gi), or an object with vcpus, memory and disk. Absent means the defaults of the image, else 4 vCPUs and 8Gi.',
-        'x-kubernetes-preserve-unknown-fields': true,
-      }),
-    ),
+    size: vmSize(),
     class: oneOf(['flex', 'reserved'], {
       default: 'flex',
       description: 'flex is guaranteed a part of each vCPU and bursts beyond it; reserved is guaranteed all of it.',
@@ -41,6 +36,31 @@ const spec = Type.Object(
     }),
     ttl: Type.Optional(duration({ description: 'How long after its creation the VM is deleted, such as 8h.' })),
     hostSelector: Type.Optional(labelSelector('Which hosts it may run on, by their labels.')),
+    volumes: Type.Optional(
+      Type.Array(
+        Type.Object({
+          name: Type.String({ minLength: 1, maxLength: 40, description: 'A Volume of the namespace.' }),
+        }),
+        {
+          maxItems: 16,
+          description: 'The volumes it has, for good. They lie on one host, which is where it runs. Linux guests only.',
+          'x-kubernetes-list-type': 'map',
+          'x-kubernetes-list-map-keys': ['name'],
+        },
+      ),
+    ),
+    reschedulable: Type.Optional(
+      Type.Boolean({
+        description:
+          'Whether a drain may start it anew on another host before it ends here. What is on its disk does not come along.',
+      }),
+    ),
+    claimable: Type.Optional(
+      Type.Boolean({
+        description: 'It waits to be taken: another VM may become the one whose guest this is.',
+        'x-coppice-writer': 'pool',
+      }),
+    ),
     hostName: Type.Optional(
       Type.String({ maxLength: 253, description: 'The host it is bound to.', 'x-coppice-writer': 'placement' }),
     ),
@@ -126,7 +146,9 @@ const status = Type.Object(
       ),
     ),
     addresses: Type.Optional(Type.Array(Type.String(), { description: 'Network addresses the guest told.' })),
-    startedFrom: Type.Optional(oneOf(['cold'], { description: 'How it came up last.' })),
+    startedFrom: Type.Optional(
+      oneOf(['cold', 'pool'], { description: 'How it came up last: pool, its guest was warm already.' }),
+    ),
     startedAt: Type.Optional(Type.String({ format: 'date-time', description: 'When it came up last.' })),
     agent: Type.Optional(
       oneOf(['Ready', 'Waiting', 'None'], {

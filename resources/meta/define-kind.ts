@@ -254,6 +254,7 @@ export function defineCoppiceKind<Spec extends TSchema, Status extends TSchema>(
   readonly streams?: readonly StreamSubresource[];
   readonly actions?: readonly ActionSubresource[];
   readonly selectableFields?: readonly string[];
+  readonly scale?: ScaleMapping;
   readonly nameRule?: Kind['nameRule'];
   readonly rules?: KindRules<ObjectOf<Spec, Status>>;
 }): Kind<ObjectOf<Spec, Status>> {

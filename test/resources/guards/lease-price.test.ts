@@ -10,6 +10,11 @@ const prices: PriceList = {
   spec: {
     currency: 'EUR',
     macPerHour: '0.60',
+    vmPerHour: '0',
+    vcpuPerHour: '0',
+    memoryGiBPerHour: '0',
+    macosVMPerHour: '0',
+    volumeGiBPerHour: '0',
     macClasses: [
       { name: 'Mac Studio', minVCPUs: 20, minMemory: '64Gi', perHour: '1.95' },
       { name: 'Mac mini', minVCPUs: 8, minMemory: '16Gi', perHour: '0.85' },

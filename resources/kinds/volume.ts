@@ -1,0 +1,67 @@
+import { defineCoppiceKind, type ObjectOf } from '../meta/define-kind.ts';
+import { conditions, instant, oneOf, quantity } from '../meta/schema.ts';
+import { Type } from '../meta/type.ts';
+
+const spec = Type.Object(
+  {
+    size: quantity({
+      description: 'How large it is, from 1Gi to 2048Gi. It may grow while no VM has it, and never shrinks.',
+    }),
+    hostName: Type.Optional(
+      Type.String({ maxLength: 63, description: 'The host it lies on, for good.', 'x-coppice-writer': 'volume' }),
+    ),
+  },
+  { description: 'What the volume should be.' },
+);
+
+const status = Type.Object(
+  {
+    phase: Type.Optional(
+      oneOf(['Pending', 'Available', 'Attached', 'Stranded', 'Lost'], {
+        description:
+          'Where it is in its life. Stranded: its host is no longer leased by its tenant, and no VM can have it until it is again; Lost: its data is gone.',
+      }),
+    ),
+    id: Type.Optional(
+      Type.String({
+        description: 'Its serial in the guest: /dev/disk/by-id/virtio-ID. Given once.',
+        pattern: '^vol-[0-9a-f]{12}$',
+      }),
+    ),
+    hostUID: Type.Optional(Type.String({ description: 'The uid of its host: another host of that name has it not.' })),
+    size: Type.Optional(quantity({ description: 'How large the file on its host is.' })),
+    attachedTo: Type.Optional(Type.String({ description: 'The VM that has it.' })),
+    strandedAt: Type.Optional(instant({ description: 'Since when it is stranded.' })),
+    lostAt: Type.Optional(instant({ description: 'When its data went.' })),
+    lostBy: Type.Optional(Type.String({ description: 'Who had it removed, or what took it.' })),
+    observedGeneration: Type.Optional(
+      Type.Integer({ format: 'int64', description: 'The generation this status is about.' }),
+    ),
+    conditions: conditions(),
+  },
+  { description: 'What the volume is.' },
+);
+
+/** A disk of a tenant that outlives the VMs that use it. */
+export const Volume = defineCoppiceKind({
+  kind: 'Volume',
+  plural: 'volumes',
+  description:
+    'A disk that keeps its data when the VM that uses it is deleted. It lies on one host, and one VM at a time has it.',
+  shortNames: ['vol'],
+  categories: ['all'],
+  namespaced: true,
+  spec,
+  status,
+  columns: [
+    { name: 'Phase', type: 'string', jsonPath: '.status.phase' },
+    { name: 'Size', type: 'string', jsonPath: '.spec.size' },
+    { name: 'Host', type: 'string', jsonPath: '.spec.hostName' },
+    { name: 'VM', type: 'string', jsonPath: '.status.attachedTo' },
+    { name: 'ID', type: 'string', jsonPath: '.status.id', priority: 1 },
+    { name: 'Why', type: 'string', jsonPath: '.status.conditions[?(@.type=="Ready")].reason', priority: 1 },
+  ],
+  selectableFields: ['spec.hostName', 'status.phase'],
+  nameRule: 'label',
+});
+export type Volume = ObjectOf<typeof spec, typeof status>;
