@@ -8,6 +8,7 @@ import type { MakeDuty } from './runtime/duty.ts';
 import { scrubDuty } from './scrub/index.ts';
 import { tenantDuty } from './tenant/index.ts';
 import { vmLifecycleDuty } from './vm-lifecycle/index.ts';
+import { volumeDuty } from './volume/index.ts';
 
 /** Every duty there is, in the order they are started: who judges hosts and images before who places by them. */
 export const DUTIES = {
@@ -16,6 +17,7 @@ export const DUTIES = {
   image: imageDuty,
   lease: leaseDuty,
   scrub: scrubDuty,
+  volume: volumeDuty,
   placement: placementDuty,
   'vm-lifecycle': vmLifecycleDuty,
   garbage: garbageDuty,

@@ -3,8 +3,13 @@ import { parseBytes } from '../resources/meta/quantity.ts';
 import type { GuestSpec } from './drivers/driver.ts';
 import { epochOf, guestIDOf } from './plan.ts';
 
-/** What a driver is to make for a VM that was admitted; `path` is where its image lies. */
-export function guestSpec(vm: VM, resolved: NonNullable<VM['spec']['resolved']>, path: string): GuestSpec {
+/** What a driver is to make for a VM that was admitted; `path` is where its image lies, `volumes` the ids of its volumes. */
+export function guestSpec(
+  vm: VM,
+  resolved: NonNullable<VM['spec']['resolved']>,
+  path: string,
+  volumes: readonly string[] = [],
+): GuestSpec {
   const { name, namespace } = vm.metadata;
   return {
     id: guestIDOf(vm),
@@ -15,6 +20,7 @@ export function guestSpec(vm: VM, resolved: NonNullable<VM['spec']['resolved']>,
     vcpus: resolved.vcpus,
     memoryBytes: parseBytes(resolved.memory) ?? 0,
     diskBytes: parseBytes(resolved.disk ?? '0') ?? 0,
+    ...(volumes.length === 0 ? {} : { volumes }),
     epoch: epochOf(vm),
   };
 }

@@ -1,11 +1,13 @@
 import { usableSlots } from '../../resources/guards/host-guard.ts';
 import { waitsForScrub } from '../../resources/guards/host-scrub.ts';
 import { hostShareOf, tenantShareOf } from '../../resources/guards/shares.ts';
+import { notReady } from '../../resources/guards/volume-facts.ts';
 import { Host } from '../../resources/kinds/host.ts';
 import { Image } from '../../resources/kinds/image.ts';
 import { Policy } from '../../resources/kinds/policy.ts';
 import { Tenant } from '../../resources/kinds/tenant.ts';
 import { VM } from '../../resources/kinds/vm.ts';
+import { Volume } from '../../resources/kinds/volume.ts';
 import { isTrue } from '../../resources/meta/condition.ts';
 import { jsonEqual, type KubeObject } from '../../resources/meta/object.ts';
 import type { Change } from '../runtime/cache.ts';
@@ -37,6 +39,7 @@ export function placementDuty({ client, informers, events, clock, log }: DutyPar
       watchCache(vms, ({ key, after }) => (after !== undefined && isWaiting(after) ? pass : [key])),
       watchCache(vms, (change) => passWhen(givesBack(change, view)), GATHER_MS),
       watchCache(hosts, ({ before, after }) => passWhen(!jsonEqual(factsOf(before), factsOf(after))), GATHER_MS),
+      watchCache(informers.of(Volume), (change) => passWhen(readinessOf(change.before) !== readinessOf(change.after))),
       watchCache(informers.of(Tenant), (change) => passWhen(specMoved(change)), GATHER_MS),
       watchCache(informers.of(Policy), (change) => passWhen(specMoved(change)), GATHER_MS),
       watchCache(
@@ -73,6 +76,12 @@ function factsOf(host: Host | undefined): unknown {
       slots: usableSlots(host),
       images: host.status?.images,
       guestOS: host.status?.driver?.guestOS,
+      volumes: host.status?.driver?.volumes,
     }
   );
+}
+
+/** Whether a volume can be had, and if not why: VMs that wait for it say so. */
+function readinessOf(volume: Volume | undefined): string | undefined {
+  return volume === undefined ? undefined : (notReady(volume) ?? 'ready');
 }

@@ -9,10 +9,15 @@ import { waitsForScrub } from './host-scrub.ts';
 import { isLessee } from './lessee.ts';
 import { HOSTS, POLICIES, TENANTS } from './refs.ts';
 import { flexShare, guestIsGone, guestIsOff, hostShareOf, microVCPUs } from './shares.ts';
+import { volumesRefusal } from './vm-volumes.ts';
 import type { HostUse, WorldView } from './world.ts';
 
 /** Which filter turned a host down. The order is the order they are asked in. */
 export const HOST_FILTERS = [
+  'VolumeNotFound',
+  'VolumeNotReady',
+  'VolumeElsewhere',
+  'VolumesUnsupported',
   'NotReady',
   'Cordoned',
   'ScrubPending',
@@ -48,6 +53,8 @@ export interface Wish {
 export function hostRefusal(wish: Wish, host: Host, world: WorldView): HostRefusal | undefined {
   const refuse = (filter: HostFilter, message: string): HostRefusal => ({ filter, message });
   const name = host.metadata.name;
+  const volumes = volumesRefusal(wish.vm, wish.resolved.guestOS, host, world);
+  if (volumes !== undefined) return volumes;
   if (!isTrue(host, 'Ready')) return refuse('NotReady', `host ${name} is not ready`);
   if (host.spec.cordoned === true) return refuse('Cordoned', `host ${name} is cordoned`);
   if (waitsForScrub(host)) return refuse('ScrubPending', `host ${name} waits for a scrub`);
@@ -145,6 +152,7 @@ function useWithout(vm: VM, host: Host, world: WorldView): HostUse {
     guests: use.guests - 1,
     microVCPUs: use.microVCPUs - share.microVCPUs,
     memoryBytes: use.memoryBytes - share.memoryBytes,
+    diskBytes: use.diskBytes - share.diskBytes,
     macosGuests: use.macosGuests - share.macosGuests,
   };
 }
@@ -198,6 +206,7 @@ export const hostFacts: Guard<Host> = {
         scrub: waitsForScrub(host),
         slots: usableSlots(host),
         ready: isTrue(host, 'Ready'),
+        volumes: host.status?.driver?.volumes,
       };
     const name = (after ?? before)?.metadata.name ?? '';
     return jsonEqual(facts(before), facts(after)) ? NO_FENCES : { bump: [fence.host(name)], compare: [] };

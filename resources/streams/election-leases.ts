@@ -17,6 +17,7 @@ export const ALL_DUTIES = [
   'image',
   'lease',
   'scrub',
+  'volume',
   'placement',
   'vm-lifecycle',
   'garbage',

@@ -51,6 +51,7 @@ function deps(
     hook: { run: async () => undefined },
     fetchHost: async () => now,
     isBusy: () => false,
+    volumeGone: () => false,
     nowText: () => ASKED,
     ...changes,
   };
