@@ -1,5 +1,6 @@
 import { HOSTS, VMS } from '../guards/refs.ts';
 import type { Tenant } from '../kinds/tenant.ts';
+import { firstOf } from '../meta/first-of.ts';
 import { parseBytes, roughBytes } from '../meta/quantity.ts';
 import { vmName } from './guest-facts.ts';
 import { type Held, heldOfQuota, sumOf } from './holdings.ts';
@@ -66,7 +67,7 @@ function* countsOf(namespace: string, step: Step): Iterable<Count> {
 }
 
 function found(namespace: string, { limit, max = 0, used, takers, show }: Count, standing: boolean): Finding {
-  const some = takers.length > 5 ? `${takers.slice(0, 5).join(', ')} and ${takers.length - 5} more` : takers.join(', ');
+  const some = firstOf(takers, 5);
   return {
     key: limit,
     message: standing
