@@ -18,6 +18,7 @@ export const ALL_DUTIES = [
   'lease',
   'scrub',
   'placement',
+  'drain',
   'vm-lifecycle',
   'garbage',
 ] as const;
