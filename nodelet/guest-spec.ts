@@ -5,7 +5,9 @@ import { epochOf, guestIDOf } from './plan.ts';
 
 /** What a driver is to make for a VM that was admitted; `path` is where its image lies. */
 export function guestSpec(vm: VM, resolved: NonNullable<VM['spec']['resolved']>, path: string): GuestSpec {
-  const { name, namespace } = vm.metadata;
+  const { namespace } = vm.metadata;
+  // Its guest is to be that of the VM it stands in for, and called like it from the start.
+  const { name } = vm.spec.standsInFor ?? vm.metadata;
   return {
     id: guestIDOf(vm),
     label: `${namespace ?? ''}/${name}`,
