@@ -10,7 +10,9 @@ export function guestSpec(
   path: string,
   volumes: readonly string[] = [],
 ): GuestSpec {
-  const { name, namespace } = vm.metadata;
+  const { namespace } = vm.metadata;
+  // Its guest is to be that of the VM it stands in for, and called like it from the start.
+  const { name } = vm.spec.standsInFor ?? vm.metadata;
   return {
     id: guestIDOf(vm),
     label: `${namespace ?? ''}/${name}`,

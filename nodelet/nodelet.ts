@@ -9,8 +9,10 @@ import { isVolumeLost, liesOn } from '../resources/guards/volume-facts.ts';
 import { Host } from '../resources/kinds/host.ts';
 import type { VM } from '../resources/kinds/vm.ts';
 import type { Volume } from '../resources/kinds/volume.ts';
+import { isTrue } from '../resources/meta/condition.ts';
 import { jsonEqual, objectKey } from '../resources/meta/object.ts';
-import type { Driver, HostCapacity, ObservedGuest, ObservedVolume } from './drivers/driver.ts';
+import { parseBytes } from '../resources/meta/quantity.ts';
+import type { Driver, HostCapacity, ObservedGuest } from './drivers/driver.ts';
 import { GuestOperations } from './guest-operations.ts';
 import { GuestRoom } from './guest-room.ts';
 import { HeldImages } from './held-images.ts';
@@ -79,7 +81,6 @@ export class Nodelet {
   readonly #unlooked = new Set<string>();
   readonly #registered = Promise.withResolvers<void>();
   #observed: ReadonlyMap<string, ObservedGuest> = new Map();
-  #files: ReadonlyMap<string, ObservedVolume> = new Map();
   #capacity: HostCapacity | undefined;
 
   constructor(options: NodeletOptions) {
@@ -300,12 +301,12 @@ export class Nodelet {
   }
 
   async #resyncVolumes(signal: AbortSignal): Promise<void> {
-    const now = new Map((await this.#options.driver.volumes(signal)).map((file) => [file.id, file]));
-    for (const { metadata, status } of this.#view.volumes.list()) {
-      const id = status?.id ?? '';
-      if (!jsonEqual(now.get(id), this.#files.get(id))) this.#queue.add(`volume/${objectKey(metadata)}`);
+    const files = new Map((await this.#options.driver.volumes(signal)).map(({ id, sizeBytes }) => [id, sizeBytes]));
+    for (const volume of this.#view.volumes.list()) {
+      const { metadata, status } = volume;
+      const told = isTrue(volume, 'FileReady') ? parseBytes(status?.size ?? '0') : undefined;
+      if (files.get(status?.id ?? '') !== told) this.#queue.add(`volume/${objectKey(metadata)}`);
     }
-    this.#files = now;
   }
 
   /** What is decided now may not be undone by a store that is put back to before it: see `StoreGuard`. */

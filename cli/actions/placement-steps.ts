@@ -11,6 +11,7 @@ const FILTER_STEPS: Readonly<Record<HostFilter, Step>> = {
   VolumeElsewhere: () => 'it runs where its volumes lie; name volumes that lie on one host',
   VolumesUnsupported: () => 'its volumes need a Linux image, and a host whose driver attaches volumes',
   NotReady: (_, host) => `see why: coppice describe host/${host}; its nodelet may be down`,
+  Draining: (_, host) => `an operator ends the drain: coppice uncordon ${host}`,
   Cordoned: (_, host) => `an operator lets it take VMs again: coppice uncordon ${host}`,
   ScrubPending: (_, host) => `an operator clears it: coppice scrub ${host}`,
   SelectorMismatch: (_, host) => `change spec.hostSelector, or label a host: kubectl label host ${host} KEY=VALUE`,

@@ -1,4 +1,4 @@
-import { tenantShareOf } from '../../resources/guards/shares.ts';
+import { sumOfShares, tenantShareOf } from '../../resources/guards/shares.ts';
 import { isVolumeLost, volumeBytes } from '../../resources/guards/volume-facts.ts';
 import { isOpen } from '../../resources/guards/world.ts';
 import type { Host } from '../../resources/kinds/host.ts';
@@ -80,19 +80,14 @@ function smallestFree(taken: ReadonlySet<number>): number | undefined {
 }
 
 function usedBy({ vms, leases, volumes, hosts }: Holdings): NonNullable<Status['used']> {
-  let [count, vcpus, memoryBytes] = [0, 0, 0];
-  for (const vm of vms) {
-    const share = tenantShareOf(vm);
-    count += share?.vms ?? 0;
-    vcpus += share?.vcpus ?? 0;
-    memoryBytes += share?.memoryBytes ?? 0;
-  }
-  const memory = formatBytes(memoryBytes);
+  const shares = new Map(vms.map((vm) => [vm.metadata.name, tenantShareOf(vm)]));
+  const held = [...shares.values()].filter((share) => share !== undefined);
+  const { vms: count, vcpus, memoryBytes } = sumOfShares(held, (name) => shares.get(name));
   const kept = volumes.filter((volume) => !isVolumeLost(volume));
   return {
     vms: count,
     vcpus,
-    memory,
+    memory: formatBytes(memoryBytes),
     leases: leases.filter(isOpen).length,
     leasedHosts: hosts.length,
     volumes: kept.length,

@@ -15,6 +15,8 @@ export const ownGuest: Guard<VM> = {
     const { metadata, spec } = change.after;
     for (const other of world.list(VMS)) {
       if (other.metadata.uid === metadata.uid || other.spec.guestID !== spec.guestID) continue;
+      // It hands its guest over by the same write.
+      if (other.spec.standsInFor?.uid === metadata.uid && other.metadata.deletionTimestamp === undefined) continue;
       const whose = `VM ${other.metadata.namespace}/${other.metadata.name}`;
       const message = `spec.guestID names the guest of ${whose}; a copy leaves guestID, hostName, epoch and resolved out`;
       return { answer: 'Forbidden', cause: 'GuestTaken', message };

@@ -3,6 +3,7 @@ import type { Volume } from '../kinds/volume.ts';
 import { isTrue } from '../meta/condition.ts';
 import { parseBytes, roughBytes } from '../meta/quantity.ts';
 import { type Change, fence, type Guard, NO_FENCES, type Refusal } from './guard.ts';
+import { isDraining } from './host-drain.ts';
 import { waitsForScrub } from './host-scrub.ts';
 import { isLessee } from './lessee.ts';
 import { HOSTS, TENANTS } from './refs.ts';
@@ -13,6 +14,7 @@ import type { WorldView } from './world.ts';
 /** Which filter turned a host down for a volume, and how such hosts are told of. The order is the order they are asked in. */
 export const VOLUME_FILTERS = {
   NotReady: 'not ready',
+  Draining: 'being drained',
   Cordoned: 'cordoned',
   ScrubPending: 'waiting for a scrub',
   GroupMismatch: "not in the tenant's group",
@@ -36,6 +38,7 @@ export function volumeRefusal(volume: Volume, host: Host, world: WorldView): Vol
   const { name } = host.metadata;
   const { namespace = '' } = volume.metadata;
   if (!isTrue(host, 'Ready')) return refuse('NotReady', `host ${name} is not ready`);
+  if (isDraining(host)) return refuse('Draining', `host ${name} is being drained`);
   if (host.spec.cordoned === true) return refuse('Cordoned', `host ${name} is cordoned`);
   if (waitsForScrub(host)) return refuse('ScrubPending', `host ${name} waits for a scrub`);
   const group = world.get(TENANTS, undefined, namespace)?.spec.hostGroup;

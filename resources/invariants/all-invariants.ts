@@ -3,9 +3,11 @@ import type { Invariant } from './invariant.ts';
 import { leaseMinimum } from './lease-minimum.ts';
 import { lesseeAlone } from './lessee-alone.ts';
 import { oneLeasePerHost } from './one-lease-per-host.ts';
+import { oneVMPerVolume } from './one-vm-per-volume.ts';
 import { runningHasGuest } from './running-has-guest.ts';
 import { scrubBeforeFree } from './scrub-before-free.ts';
 import { twoMacosGuests } from './two-macos-guests.ts';
+import { volumeOnItsHost } from './volume-on-its-host.ts';
 import { withinAllocatable } from './within-allocatable.ts';
 import { withinQuota } from './within-quota.ts';
 
@@ -20,4 +22,6 @@ export const INVARIANTS: readonly Invariant[] = [
   scrubBeforeFree,
   everyGuestNamed,
   runningHasGuest,
+  oneVMPerVolume,
+  volumeOnItsHost,
 ];

@@ -2,6 +2,7 @@ import { hostRoom } from '../guards/host-guard.ts';
 import { immutable } from '../guards/immutable.ts';
 import { imageUse } from '../guards/in-use.ts';
 import { ownGuest } from '../guards/own-guest.ts';
+import { moveCompanions, standIn } from '../guards/stand-in.ts';
 import { vmQuota } from '../guards/tenant-guard.ts';
 import { enabledTenant, livingTenant } from '../guards/tenant-standing.ts';
 import { admitVM, knownSize } from '../guards/vm-admission.ts';
@@ -62,19 +63,40 @@ const spec = Type.Object(
         'x-coppice-writer': 'pool',
       }),
     ),
+    standsInFor: Type.Optional(
+      Type.Object(
+        {
+          name: Type.String({ maxLength: 63, description: 'The VM.' }),
+          uid: Type.String({ maxLength: 63, description: 'Its uid.' }),
+        },
+        {
+          description:
+            "It was started for another VM of the namespace, whose host is drained: once it is ready its guest becomes that VM's, and it goes with the guest that was. Together they count once in the quota.",
+          'x-coppice-writer': 'drain',
+        },
+      ),
+    ),
     hostName: Type.Optional(
-      Type.String({ maxLength: 253, description: 'The host it is bound to.', 'x-coppice-writer': 'placement' }),
+      Type.String({
+        maxLength: 253,
+        description: 'The host it is bound to.',
+        'x-coppice-writer': ['placement', 'drain'],
+      }),
     ),
     epoch: Type.Optional(
       Type.Integer({
         format: 'int64',
         minimum: 1,
         description: 'Counts bindings; an older one never wins.',
-        'x-coppice-writer': 'placement',
+        'x-coppice-writer': ['placement', 'drain'],
       }),
     ),
     guestID: Type.Optional(
-      Type.String({ maxLength: 63, description: 'The guest it is, on its host.', 'x-coppice-writer': 'admission' }),
+      Type.String({
+        maxLength: 63,
+        description: 'The guest it is, on its host.',
+        'x-coppice-writer': ['admission', 'drain'],
+      }),
     ),
     resolved: Type.Optional(resolved),
   },
@@ -211,8 +233,10 @@ export const VM = defineCoppiceKind({
       vmQuota,
       imageUse,
       ownGuest,
+      standIn,
       hostRoom,
     ],
+    companions: moveCompanions,
   },
 });
 export type VM = ObjectOf<typeof spec, typeof status>;

@@ -16,9 +16,11 @@ export const ALL_DUTIES = [
   'host-liveness',
   'image',
   'lease',
+  'leaseset',
   'scrub',
   'volume',
   'placement',
+  'drain',
   'vm-lifecycle',
   'garbage',
 ] as const;

@@ -22,6 +22,7 @@ import { Lease } from '../../resources/kinds/lease.ts';
 import { Namespace } from '../../resources/kinds/namespace.ts';
 import { Tenant } from '../../resources/kinds/tenant.ts';
 import { VM } from '../../resources/kinds/vm.ts';
+import { Volume } from '../../resources/kinds/volume.ts';
 import { isTrue } from '../../resources/meta/condition.ts';
 import { parseDuration } from '../../resources/meta/duration.ts';
 import type { KubeObject } from '../../resources/meta/object.ts';
@@ -62,7 +63,17 @@ interface MacWish {
 }
 
 /** All duties but the one that judges hosts by their heartbeats, for stories that are a day long. */
-const UNHEARD: readonly DutyName[] = ['tenant', 'image', 'lease', 'placement', 'vm-lifecycle', 'garbage'];
+const UNHEARD: readonly DutyName[] = [
+  'tenant',
+  'image',
+  'lease',
+  'leaseset',
+  'volume',
+  'placement',
+  'drain',
+  'vm-lifecycle',
+  'garbage',
+];
 
 /**
  * A fleet in this process for stories: the real server over a store in memory (or another), the real duties, a nodelet with a simulated driver on each Mac,
@@ -167,6 +178,11 @@ export class FleetWorld implements AsyncDisposable {
     return join(this.#folder, name);
   }
 
+  /** The bytes of the files of volumes on a Mac, by id. */
+  volumesOn(name: string): Map<string, number> {
+    return this.#mac(name).volumes;
+  }
+
   /** Guests that are on a Mac, by id. */
   guestsOn(name: string): ReadonlyMap<string, SimGuest> {
     return this.#mac(name).guests;
@@ -232,6 +248,10 @@ export class FleetWorld implements AsyncDisposable {
 
   vm(key: string): VM | undefined {
     return this.#find<VM>(VM, key);
+  }
+
+  volume(key: string): Volume | undefined {
+    return this.#find<Volume>(Volume, key);
   }
 
   host(name: string): Host {
@@ -321,6 +341,7 @@ function missing(what: string): never {
 /** A nodelet and its simulated driver; what is on the disk outlives both. */
 class Mac {
   readonly guests = new Map<string, SimGuest>();
+  readonly volumes = new Map<string, number>();
   readonly #start: () => { readonly nodelet: RunningNodelet; readonly stop: () => Promise<void> };
   #running: ReturnType<Mac['start']> | undefined;
 
@@ -333,7 +354,7 @@ class Mac {
     capacity: ConstructorParameters<typeof SimDriver>[0]['capacity'],
   ) {
     this.#start = () => {
-      const sim = new SimDriver({ host: memorySimHost(this.guests), capacity, clock });
+      const sim = new SimDriver({ host: memorySimHost(this.guests, this.volumes), capacity, clock });
       const driver = new SerialDriver(sim, { clock, coldStarts: new Semaphore(2) });
       const ending = new AbortController();
       const storeIdentity = async () => ({ uid: store.uid, revision: store.revision() });

@@ -95,6 +95,7 @@ describe('clearing a host', () => {
     const driver = await aDriver();
     const hidden: Driver = Object.create(driver, {
       name: { value: 'qemu' },
+      volumes: { value: async () => [] },
       list: { value: async () => [...(await driver.list(signal)), ...stray] },
       remove: { value: async (id: string) => (id === 's' ? void stray.pop() : driver.remove(id, signal)) },
       clear: {
