@@ -15,7 +15,8 @@ interface VolumeWish {
 export function aVolume(wish: VolumeWish = {}): Volume {
   const { name = 'data', namespace = 'red', size = '50Gi' } = wish;
   const host = 'host' in wish ? wish.host : 'mac-1';
-  const metadata = { name, namespace, uid: `0000${name}`, resourceVersion: '1', creationTimestamp: EPOCH_START };
+  const uid = Buffer.from(`${namespace} ${name}`).toString('hex').padEnd(32, '0');
+  const metadata = { name, namespace, uid, resourceVersion: '1', creationTimestamp: EPOCH_START };
   const file = {
     type: 'FileReady',
     status: 'True',
