@@ -3,13 +3,17 @@ import { parseBytes } from '../resources/meta/quantity.ts';
 import type { GuestSpec } from './drivers/driver.ts';
 import { epochOf, guestIDOf } from './plan.ts';
 
+/** Whose guest it is made as. */
+export function labelOf({ metadata }: VM): string {
+  return `${metadata.namespace ?? ''}/${metadata.name}`;
+}
+
 /** What a driver is to make for a VM that was admitted; `path` is where its image lies. */
 export function guestSpec(vm: VM, resolved: NonNullable<VM['spec']['resolved']>, path: string): GuestSpec {
-  const { name, namespace } = vm.metadata;
   return {
     id: guestIDOf(vm),
-    label: `${namespace ?? ''}/${name}`,
-    hostname: name,
+    label: labelOf(vm),
+    hostname: vm.metadata.name,
     guestOS: resolved.guestOS,
     image: { path, digest: resolved.digest },
     vcpus: resolved.vcpus,

@@ -13,8 +13,8 @@ export interface WorldView {
   list<T extends KubeObject>(kind: Ref<T>, namespace?: string): Iterable<T>;
   /** What a namespace holds against its quota: its admitted VMs, its leases and the hosts held for it. */
   tenantUse(namespace: string): TenantUse;
-  /** What the guests bound to a host hold of it. */
-  hostUse(name: string): HostUse;
+  /** What the guests bound to a host hold of it; without one of them, by its guestID, where that is the asker's own. */
+  hostUse(name: string, without?: string): HostUse;
 }
 
 interface TenantUse {
@@ -106,10 +106,11 @@ export class World implements WorldView {
     return { vms, vcpus, memoryBytes, leasedHosts, openLeases };
   }
 
-  hostUse(name: string): HostUse {
+  hostUse(name: string, without?: string): HostUse {
     this.#questions++;
     const byGuest = new Map<string, HostShare>();
     for (const share of this.#hosts.get(name)?.values() ?? []) byGuest.set(share.guestID, share);
+    if (without !== undefined) byGuest.delete(without);
     let [microVCPUs, memoryBytes, macosGuests] = [0, 0, 0];
     const namespaces = new Set<string>();
     for (const share of byGuest.values()) {
