@@ -1,4 +1,5 @@
 import { defineCoppiceKind, type ObjectOf } from '../meta/define-kind.ts';
+import { scheduleCauses } from '../meta/schedule.ts';
 import { schedules } from '../meta/schedule-schema.ts';
 import { conditions, instant, mapOf } from '../meta/schema.ts';
 import { Type } from '../meta/type.ts';
@@ -76,5 +77,6 @@ export const LeaseSet = defineCoppiceKind({
     { name: 'Why', type: 'string', jsonPath: '.status.conditions[?(@.type=="Ready")].reason', priority: 1 },
   ],
   nameRule: 'label',
+  rules: { causes: ({ spec }, previous) => scheduleCauses(spec.schedules, previous?.spec.schedules) },
 });
 export type LeaseSet = ObjectOf<typeof spec, typeof status>;
