@@ -6,7 +6,7 @@ import { ApiError } from '../resources/meta/api-error.ts';
 import type { ResourceRef } from '../resources/meta/define-kind.ts';
 import { type KubeObject, objectKey } from '../resources/meta/object.ts';
 import { listAll } from './list-all.ts';
-import { HOSTS, IMAGES, POLICIES, TENANTS, VMS } from './vm-ref.ts';
+import { HOSTS, IMAGES, POLICIES, POOLS, TENANTS, VMS } from './vm-ref.ts';
 
 interface FleetRead {
   readonly world: World;
@@ -20,10 +20,11 @@ export async function readFleet(client: ApiClient, signal: AbortSignal): Promise
   try {
     // What may be hidden comes first; an owner is not made to wait for the rest.
     const hosts = await list<Host>(HOSTS);
-    const [policies, tenants, images, vms] = await Promise.all([
+    const [policies, tenants, images, pools, vms] = await Promise.all([
       list(POLICIES),
       list(TENANTS),
       list(IMAGES),
+      list(POOLS),
       list(VMS),
     ]);
     const world = new World();
@@ -34,6 +35,7 @@ export async function readFleet(client: ApiClient, signal: AbortSignal): Promise
     take(refs.HOSTS, hosts);
     take(refs.TENANTS, tenants);
     take(refs.IMAGES, images);
+    take(refs.POOLS, pools);
     take(refs.VMS, vms);
     return { world, hosts };
   } catch (error) {

@@ -5,6 +5,7 @@ import { imageDuty } from './image/index.ts';
 import { leaseDuty } from './lease/index.ts';
 import { leaseSetDuty } from './leaseset/index.ts';
 import { placementDuty } from './placement/index.ts';
+import { poolDuty } from './pool/index.ts';
 import type { MakeDuty } from './runtime/duty.ts';
 import { scrubDuty } from './scrub/index.ts';
 import { tenantDuty } from './tenant/index.ts';
@@ -19,6 +20,7 @@ export const DUTIES = {
   leaseset: leaseSetDuty,
   scrub: scrubDuty,
   placement: placementDuty,
+  pool: poolDuty,
   'vm-lifecycle': vmLifecycleDuty,
   garbage: garbageDuty,
 } as const satisfies Readonly<Record<(typeof ALL_DUTIES)[number], MakeDuty>>;

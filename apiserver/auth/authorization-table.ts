@@ -149,11 +149,7 @@ export const AUTHORIZATION: AuthorizationTable = {
   'coppice.dev/leasesets/status': status('leaseset', 'owner'),
   'coppice.dev/leasesets/scale': { get: [...READERS, 'owner'], update: OWNER, patch: OWNER },
 
-  'coppice.dev/pools': {
-    ...owned,
-    update: [...OWNER, 'controller:pool'],
-    patch: [...CASCADE, 'owner', 'controller:pool'],
-  },
+  'coppice.dev/pools': owned,
   'coppice.dev/pools/status': status('pool', 'owner'),
   'coppice.dev/pools/scale': { get: [...READERS, 'owner'], update: OWNER, patch: OWNER },
 
@@ -178,7 +174,9 @@ export const AUTHORIZATION: AuthorizationTable = {
     watch: [...EVERYONE, 'owner'],
     update: ['operator', 'owner', 'host', 'controller:placement', 'controller:vm-lifecycle'],
     patch: ['operator', 'owner', 'host', 'controller:placement', 'controller:vm-lifecycle', 'controller:garbage'],
+    create: [...OWNER, 'controller:pool'],
     delete: [
+      'controller:pool',
       'operator',
       'owner',
       'controller:vm-lifecycle',

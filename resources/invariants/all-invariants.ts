@@ -1,4 +1,5 @@
 import { everyGuestNamed } from './every-guest-named.ts';
+import { guestClaimedOnce } from './guest-claimed-once.ts';
 import type { Invariant } from './invariant.ts';
 import { leaseMinimum } from './lease-minimum.ts';
 import { lesseeAlone } from './lessee-alone.ts';
@@ -19,5 +20,6 @@ export const INVARIANTS: readonly Invariant[] = [
   leaseMinimum,
   scrubBeforeFree,
   everyGuestNamed,
+  guestClaimedOnce,
   runningHasGuest,
 ];

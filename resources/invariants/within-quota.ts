@@ -1,5 +1,6 @@
 import { HOSTS, VMS } from '../guards/refs.ts';
 import type { Tenant } from '../kinds/tenant.ts';
+import type { VM } from '../kinds/vm.ts';
 import { firstOf } from '../meta/first-of.ts';
 import { parseBytes, roughBytes } from '../meta/quantity.ts';
 import { vmName } from './guest-facts.ts';
@@ -18,7 +19,7 @@ interface Count {
   readonly show: (amount: number) => string;
 }
 
-/** Judged when something comes to hold more. A quota may be set to less than is held: nothing is taken away for it. */
+/** Judged when something comes to hold more. A quota may be set to less than is held: nothing but members of pools is taken away for it. */
 export const withinQuota: Invariant = {
   name: 'within-quota',
   sentence: 'A tenant holds no more than its quota, or the default one where it has none.',
@@ -49,12 +50,19 @@ function* countsOf(namespace: string, step: Step): Iterable<Count> {
   ] as const) {
     const takers = vmChangesOf(step, namespace).flatMap(({ before, after }) =>
       after?.metadata.namespace === namespace && heldOfQuota(after)[field] > heldOfQuota(before)[field]
-        ? [vmName(after)]
+        ? [{ vm: after, isNew: before?.spec.resolved === undefined }]
         : [],
     );
     if (takers.length === 0) continue;
-    held ??= sumOf(state.vmsOf(namespace).map(heldOfQuota));
-    yield { limit, max, used: held[field], takers, show };
+    const vms = state.vmsOf(namespace);
+    held ??= sumOf(vms.map(heldOfQuota));
+    // What is kept warm for a VM that is new makes room for it.
+    const without = (vm: VM) => sumOf(vms.filter((other) => givesWay(other, vm)).map(heldOfQuota))[field];
+    const over = (used: number) => max !== undefined && used > max;
+    for (const { vm, isNew } of takers) {
+      const used = over(held[field]) && isNew ? held[field] - without(vm) : held[field];
+      yield { limit, max, used, takers: [vmName(vm)], show };
+    }
   }
   const leased = changesOf(step, HOSTS).flatMap(({ key, before, after }) =>
     after?.status?.lease?.namespace === namespace && before?.status?.lease?.namespace !== namespace
@@ -64,6 +72,14 @@ function* countsOf(namespace: string, step: Step): Iterable<Count> {
   if (leased.length === 0) return;
   const used = state.hostsLeasedTo(namespace).length;
   yield { limit: 'maxLeasedHosts', max: quota.maxLeasedHosts, used, takers: leased, show: String };
+}
+
+/** Whether one is a member of a pool whose guest the other could take. */
+function givesWay(member: VM, vm: VM): boolean {
+  const [is, wanted] = [member.spec.resolved, vm.spec.resolved];
+  if (member.spec.claimable !== true || vm.spec.claimable === true || vm.spec.power !== 'Running') return false;
+  if (member.metadata.deletionTimestamp !== undefined || is === undefined || wanted === undefined) return false;
+  return is.digest === wanted.digest && is.vcpus === wanted.vcpus && member.spec.class === vm.spec.class;
 }
 
 function found(namespace: string, { limit, max = 0, used, takers, show }: Count, standing: boolean): Finding {

@@ -62,7 +62,16 @@ interface MacWish {
 }
 
 /** All duties but the one that judges hosts by their heartbeats, for stories that are a day long. */
-const UNHEARD: readonly DutyName[] = ['tenant', 'image', 'lease', 'leaseset', 'placement', 'vm-lifecycle', 'garbage'];
+const UNHEARD: readonly DutyName[] = [
+  'tenant',
+  'image',
+  'lease',
+  'leaseset',
+  'placement',
+  'pool',
+  'vm-lifecycle',
+  'garbage',
+];
 
 /**
  * A fleet in this process for stories: the real server over a store in memory (or another), the real duties, a nodelet with a simulated driver on each Mac,
@@ -160,6 +169,11 @@ export class FleetWorld implements AsyncDisposable {
 
   startNodelet(name: string): void {
     this.#mac(name).start();
+  }
+
+  /** Something goes wrong on a Mac, as `--faults` says it. */
+  async suffers(name: string, ...faults: Parameters<SimDriver['inject']>[0]): Promise<void> {
+    await this.#mac(name).sim?.inject(faults);
   }
 
   /** The folder of a Mac, where its hook is. */
@@ -321,6 +335,7 @@ function missing(what: string): never {
 /** A nodelet and its simulated driver; what is on the disk outlives both. */
 class Mac {
   readonly guests = new Map<string, SimGuest>();
+  sim: SimDriver | undefined;
   readonly #start: () => { readonly nodelet: RunningNodelet; readonly stop: () => Promise<void> };
   #running: ReturnType<Mac['start']> | undefined;
 
@@ -334,6 +349,7 @@ class Mac {
   ) {
     this.#start = () => {
       const sim = new SimDriver({ host: memorySimHost(this.guests), capacity, clock });
+      this.sim = sim;
       const driver = new SerialDriver(sim, { clock, coldStarts: new Semaphore(2) });
       const ending = new AbortController();
       const storeIdentity = async () => ({ uid: store.uid, revision: store.revision() });
