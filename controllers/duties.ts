@@ -4,6 +4,7 @@ import { garbageDuty } from './garbage/index.ts';
 import { hostLivenessDuty } from './host-liveness/index.ts';
 import { imageDuty } from './image/index.ts';
 import { leaseDuty } from './lease/index.ts';
+import { leaseSetDuty } from './leaseset/index.ts';
 import { placementDuty } from './placement/index.ts';
 import type { MakeDuty } from './runtime/duty.ts';
 import { scrubDuty } from './scrub/index.ts';
@@ -16,6 +17,7 @@ export const DUTIES = {
   'host-liveness': hostLivenessDuty,
   image: imageDuty,
   lease: leaseDuty,
+  leaseset: leaseSetDuty,
   scrub: scrubDuty,
   placement: placementDuty,
   drain: drainDuty,

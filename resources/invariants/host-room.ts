@@ -1,6 +1,7 @@
 import { HOSTS, POLICIES, VMS } from '../guards/refs.ts';
 import type { Host } from '../kinds/host.ts';
 import type { VM } from '../kinds/vm.ts';
+import { firstOf } from '../meta/first-of.ts';
 import { parseBytes } from '../meta/quantity.ts';
 import { vmName } from './guest-facts.ts';
 import { type Held, heldOfHost, onePerGuest, sumOf } from './holdings.ts';
@@ -44,8 +45,7 @@ export function roomOf(name: string, step: Step): HostRoom | undefined {
 
 /** A few names, and how many more there are. */
 export function namesOf(vms: readonly VM[]): string {
-  const names = vms.map(vmName).sort();
-  return names.length <= 6 ? names.join(', ') : `${names.slice(0, 5).join(', ')} and ${names.length - 5} more`;
+  return firstOf(vms.map(vmName).sort(), 5);
 }
 
 export function bytesIn(quantity: string | undefined): number | undefined {

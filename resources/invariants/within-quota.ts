@@ -1,6 +1,7 @@
 import { HOSTS, VMS } from '../guards/refs.ts';
 import type { Tenant } from '../kinds/tenant.ts';
 import type { VM } from '../kinds/vm.ts';
+import { firstOf } from '../meta/first-of.ts';
 import { parseBytes, roughBytes } from '../meta/quantity.ts';
 import { vmName } from './guest-facts.ts';
 import { type Held, heldBeyond, heldOfQuota, sumOf } from './holdings.ts';
@@ -75,7 +76,7 @@ function heldNow(vm: VM, { state }: Step): Held {
 }
 
 function found(namespace: string, { limit, max = 0, used, takers, show }: Count, standing: boolean): Finding {
-  const some = takers.length > 5 ? `${takers.slice(0, 5).join(', ')} and ${takers.length - 5} more` : takers.join(', ');
+  const some = firstOf(takers, 5);
   return {
     key: limit,
     message: standing

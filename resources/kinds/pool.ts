@@ -1,4 +1,5 @@
 import { defineCoppiceKind, type ObjectOf } from '../meta/define-kind.ts';
+import { scheduleCauses } from '../meta/schedule.ts';
 import { schedules } from '../meta/schedule-schema.ts';
 import { conditions, oneOf } from '../meta/schema.ts';
 import { labelSelector } from '../meta/selector-schema.ts';
@@ -74,5 +75,6 @@ export const Pool = defineCoppiceKind({
     { name: 'Why', type: 'string', jsonPath: '.status.conditions[?(@.type=="Ready")].reason', priority: 1 },
   ],
   nameRule: 'label',
+  rules: { causes: ({ spec }, previous) => scheduleCauses(spec.schedules, previous?.spec.schedules) },
 });
 export type Pool = ObjectOf<typeof spec, typeof status>;

@@ -1,4 +1,5 @@
 import { hostRefusal, type Wish } from '../guards/host-guard.ts';
+import { isLessee } from '../guards/lessee.ts';
 import { vmQuota } from '../guards/tenant-guard.ts';
 import { standingRefusal } from '../guards/tenant-standing.ts';
 import { resolveVM } from '../guards/vm-admission.ts';
@@ -53,7 +54,7 @@ export function decide(vm: VM, world: WorldView, hosts: readonly Host[], startAt
   const counts = { fitting: fitting.length, ...(turnedDown.length === 0 ? {} : { turnedDown }) };
   if (best === undefined) return { kind: 'wait', ...explanation.told(), placement: counts };
   const host = best.metadata.name;
-  const why = isLeasedBy(best, vm) ? 'PaidFor' : 'Fullest';
+  const why = isPaidFor(best, vm, world) ? 'PaidFor' : 'Fullest';
   return { kind: 'bind', host, epoch: (vm.spec.epoch ?? 0) + 1, resolved, placement: { host, why, ...counts } };
 }
 
@@ -70,13 +71,13 @@ function fittingHosts(
     if (refusal === undefined) fitting.push(host);
     else explanation.count(refusal.filter, host, world);
   };
-  const leased = hosts.filter((host) => isLeasedBy(host, wish.vm));
+  const leased = hosts.filter((host) => isPaidFor(host, wish.vm, world));
   for (const host of leased) consider(host);
   // Any host of the tenant's own beats every other, so if one fits the rest need no look.
   if (fitting.length > 0) return fitting;
   for (let n = 0; n < hosts.length && fitting.length < ENOUGH_FEASIBLE; n++) {
     const host = hosts[(startAt + n) % hosts.length];
-    if (host !== undefined && !isLeasedBy(host, wish.vm)) consider(host);
+    if (host !== undefined && !isPaidFor(host, wish.vm, world)) consider(host);
   }
   return fitting;
 }
@@ -88,8 +89,8 @@ function bestOf(fitting: readonly Host[], world: WorldView): Host | undefined {
 }
 
 /** Whether the tenant of a VM pays for the host anyway. */
-export function isLeasedBy(host: Host, vm: VM): boolean {
-  return host.status?.lease !== undefined && host.status.lease.namespace === vm.metadata.namespace;
+export function isPaidFor(host: Host, vm: VM, world: WorldView): boolean {
+  return isLessee(host, vm.metadata.namespace ?? '', world);
 }
 
 /** Memory of the host that no guest holds, in bytes. */

@@ -9,7 +9,7 @@ import type { VM } from '../kinds/vm.ts';
 import { isTrue } from '../meta/condition.ts';
 import { objectKey } from '../meta/object.ts';
 import { parseBytes } from '../meta/quantity.ts';
-import { isLeasedBy } from './decide.ts';
+import { isPaidFor } from './decide.ts';
 
 export interface RebalanceLimits {
   /** Part of a host's memory, above 0 and up to 1, that is not to be passed. */
@@ -140,7 +140,7 @@ function targetOf(
   const bytes = parseBytes(wish.resolved.memory) ?? 0;
   const fillWith = (host: Host) => (usedOf(host, world) + bytes) / memoryOf(host);
   return hosts
-    .filter((host) => host !== from && (!isLeasedBy(from, wish.vm) || isLeasedBy(host, wish.vm)))
+    .filter((host) => host !== from && (!isPaidFor(from, wish.vm, world) || isPaidFor(host, wish.vm, world)))
     .filter((host) => fillWith(host) <= limits.highWater && hostRefusal(wish, host, world) === undefined)
     .sort((a, b) => fillWith(a) - fillWith(b))[0];
 }

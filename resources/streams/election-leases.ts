@@ -16,6 +16,7 @@ export const ALL_DUTIES = [
   'host-liveness',
   'image',
   'lease',
+  'leaseset',
   'scrub',
   'placement',
   'drain',
