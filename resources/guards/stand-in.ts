@@ -27,10 +27,14 @@ export function originalOf(standIn: VM, world: WorldView): VM | undefined {
 function takenBy({ before, after }: Change<VM>, world: WorldView): VM | undefined {
   if (before === undefined || after === undefined || before.spec.guestID === after.spec.guestID) return undefined;
   for (const vm of world.list(VMS, after.metadata.namespace)) {
-    const isIts = vm.spec.standsInFor?.uid === after.metadata.uid && vm.metadata.deletionTimestamp === undefined;
-    if (isIts && vm.spec.guestID === after.spec.guestID) return vm;
+    if (standsInFor(vm, after) && vm.spec.guestID === after.spec.guestID) return vm;
   }
   return undefined;
+}
+
+/** Whether one VM stands in for another still. */
+export function standsInFor({ metadata, spec }: VM, vm: VM): boolean {
+  return spec.standsInFor?.uid === vm.metadata.uid && metadata.deletionTimestamp === undefined;
 }
 
 /** Admission: a stand-in is what its VM was admitted as, in the binding after that VM's; a VM that takes a guest over takes over what is known of it. */

@@ -4,6 +4,7 @@ import type { AdmissionContext } from '../meta/define-kind.ts';
 import { encodeJson } from '../meta/json.ts';
 import { isObject } from '../meta/object.ts';
 import { parseBytes } from '../meta/quantity.ts';
+import { claimRecord } from './claim.ts';
 import { type Guard, NO_FENCES, type Refusal } from './guard.ts';
 import { holding } from './holding.ts';
 import { IMAGES, TENANTS } from './refs.ts';
@@ -70,6 +71,8 @@ export function admitVM(wanted: VM, previous: VM | undefined, context: Admission
     const resolved = resolveVM(draft, world);
     if ('digest' in resolved) spec.resolved = resolved;
   }
+  const fromPool = claimRecord({ ...draft, spec }, previous, context);
+  if (fromPool !== undefined) spec.fromPool = fromPool;
   return holding({ ...draft, spec }, GUEST_FINALIZER);
 }
 
