@@ -4,8 +4,13 @@ import type { GuestSpec } from './drivers/driver.ts';
 import { epochOf, guestIDOf } from './plan.ts';
 
 /** Whose guest it is made as. */
-export function labelOf({ metadata }: VM): string {
-  return `${metadata.namespace ?? ''}/${metadata.name}`;
+export function labelOf(vm: VM): string {
+  return `${vm.metadata.namespace ?? ''}/${nameOf(vm)}`;
+}
+
+/** What stands in for another VM makes the guest of that one, called like it from the start. */
+function nameOf({ metadata, spec }: VM): string {
+  return (spec.standsInFor ?? metadata).name;
 }
 
 /** What a driver is to make for a VM that was admitted; `path` is where its image lies. */
@@ -13,7 +18,7 @@ export function guestSpec(vm: VM, resolved: NonNullable<VM['spec']['resolved']>,
   return {
     id: guestIDOf(vm),
     label: labelOf(vm),
-    hostname: vm.metadata.name,
+    hostname: nameOf(vm),
     guestOS: resolved.guestOS,
     image: { path, digest: resolved.digest },
     vcpus: resolved.vcpus,

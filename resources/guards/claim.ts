@@ -54,7 +54,7 @@ export function claimCompanions(
 ): readonly CompanionWrite[] {
   if (after === undefined || !takesGuest(after, before)) return [];
   const [member] = othersOfGuest(after, world);
-  if (member === undefined) return [];
+  if (member?.spec.claimable !== true) return [];
   const { name, namespace = '' } = member.metadata;
   const pool = poolOf(member, world);
   return [

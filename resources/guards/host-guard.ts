@@ -5,6 +5,7 @@ import { jsonEqual } from '../meta/object.ts';
 import { parseBytes, roughBytes } from '../meta/quantity.ts';
 import { matchesLabels } from '../meta/selector.ts';
 import { type Change, fence, type Guard, NO_FENCES } from './guard.ts';
+import { isDraining } from './host-drain.ts';
 import { waitsForScrub } from './host-scrub.ts';
 import { isLessee } from './lessee.ts';
 import { poolOf } from './pool-members.ts';
@@ -15,6 +16,7 @@ import type { WorldView } from './world.ts';
 /** Which filter turned a host down. The order is the order they are asked in. */
 export const HOST_FILTERS = [
   'NotReady',
+  'Draining',
   'Cordoned',
   'ScrubPending',
   'SelectorMismatch',
@@ -50,6 +52,7 @@ export function hostRefusal(wish: Wish, host: Host, world: WorldView): HostRefus
   const refuse = (filter: HostFilter, message: string): HostRefusal => ({ filter, message });
   const name = host.metadata.name;
   if (!isTrue(host, 'Ready')) return refuse('NotReady', `host ${name} is not ready`);
+  if (isDraining(host)) return refuse('Draining', `host ${name} is being drained`);
   if (host.spec.cordoned === true) return refuse('Cordoned', `host ${name} is cordoned`);
   if (waitsForScrub(host)) return refuse('ScrubPending', `host ${name} waits for a scrub`);
   return (

@@ -1,6 +1,7 @@
 import type { VM } from '../kinds/vm.ts';
 import { claimRefusal, othersOfGuest, takesGuest } from './claim.ts';
 import { type Change, fence, type Guard, NO_FENCES, type Refusal } from './guard.ts';
+import { standsInFor } from './stand-in.ts';
 import type { WorldView } from './world.ts';
 
 /**
@@ -14,7 +15,8 @@ export const ownGuest: Guard<VM> = {
     names(change) ? { bump: [fence.unique(`guest/${change.after.spec.guestID}`)], compare: [fence.policy] } : NO_FENCES,
   judge(change, world) {
     if (!names(change)) return undefined;
-    const others = othersOfGuest(change.after, world);
+    // What stands in for it hands its guest over by the same write; whether it may is judged there.
+    const others = othersOfGuest(change.after, world).filter((other) => !standsInFor(other, change.after));
     const [first] = others;
     if (first === undefined) return undefined;
     const isClaim = others.length === 1 && first.spec.claimable === true && takesGuest(change.after, change.before);

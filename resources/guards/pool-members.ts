@@ -64,8 +64,9 @@ export function isMadeFor(member: VM, vm: VM, world: WorldView): boolean {
   return host !== undefined && matchesLabels(selector, host.metadata.labels ?? {});
 }
 
-/** Whether a VM is one that would rather take a guest that is up than wait for its own. Members themselves do not. */
+/** Whether a VM is one that would rather take a guest that is up than wait for its own. Members themselves do not, nor does one whose guest is to be another VM's. */
 export function wantsWarmGuest({ metadata, spec }: VM): boolean {
-  if (spec.claimable === true || metadata.deletionTimestamp !== undefined) return false;
+  if (spec.claimable === true || spec.standsInFor !== undefined) return false;
+  if (metadata.deletionTimestamp !== undefined) return false;
   return spec.power === 'Running' && spec.hostName === undefined && (spec.volumes ?? []).length === 0;
 }

@@ -22,8 +22,9 @@ export const guestClaimedOnce: Invariant = {
     const { before, after } = change;
     if (after.spec.claimable === true && guestOf(after) !== after.metadata.uid)
       return [found(after, `is in a pool with guest ${guestOf(after)}, which was another's`)];
-    const took = before !== undefined && guestOf(before) !== guestOf(after) && after.spec.hostName !== undefined;
-    const why = took ? wrongWith(after, step) : undefined;
+    if (before === undefined || guestOf(before) === guestOf(after)) return [];
+    // One that had a host changes guests with what stands in for it: a move, and no claim.
+    const why = before.spec.hostName === undefined ? wrongWith(after, step) : undefined;
     return why === undefined ? [] : [found(after, `took guest ${guestOf(after)}, ${why}`)];
   },
 };
@@ -36,8 +37,9 @@ function wrongWith(taker: VM, step: Step): string | undefined {
       : [],
   );
   const [member] = members;
+  const given = member && changeOf(step, VMS, objectKey(member.metadata))?.after;
   if (member?.spec.claimable !== true || members.length > 1) return 'which no member of a pool gave up';
-  if (changeOf(step, VMS, objectKey(member.metadata))?.after !== undefined) return `which ${vmName(member)} has still`;
+  if (given !== undefined) return `which ${vmName(member)} has still`;
   if (member.metadata.deletionTimestamp !== undefined) return `of ${vmName(member)}, which was being deleted`;
   return member.spec.hostName === taker.spec.hostName ? undefined : `which is on host ${member.spec.hostName}`;
 }

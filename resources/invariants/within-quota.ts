@@ -4,7 +4,7 @@ import type { VM } from '../kinds/vm.ts';
 import { firstOf } from '../meta/first-of.ts';
 import { parseBytes, roughBytes } from '../meta/quantity.ts';
 import { vmName } from './guest-facts.ts';
-import { type Held, heldOfQuota, sumOf } from './holdings.ts';
+import { type Held, heldBeyond, heldOfQuota, sumOf } from './holdings.ts';
 import type { Finding, Invariant, Step } from './invariant.ts';
 import { changesOf, vmChangesOf } from './step-changes.ts';
 
@@ -49,13 +49,13 @@ function* countsOf(namespace: string, step: Step): Iterable<Count> {
     ['maxMemory', 'memoryBytes', quota.maxMemory === undefined ? undefined : parseBytes(quota.maxMemory), roughBytes],
   ] as const) {
     const takers = vmChangesOf(step, namespace).flatMap(({ before, after }) =>
-      after?.metadata.namespace === namespace && heldOfQuota(after)[field] > heldOfQuota(before)[field]
+      after?.metadata.namespace === namespace && heldNow(after, step)[field] > heldOfQuota(before)[field]
         ? [{ vm: after, isNew: before?.spec.resolved === undefined }]
         : [],
     );
     if (takers.length === 0) continue;
     const vms = state.vmsOf(namespace);
-    held ??= sumOf(vms.map(heldOfQuota));
+    held ??= sumOf(vms.map((vm) => heldNow(vm, step)));
     // What is kept warm for a VM that is new makes room for it.
     const without = (vm: VM) => sumOf(vms.filter((other) => givesWay(other, vm)).map(heldOfQuota))[field];
     const over = (used: number) => max !== undefined && used > max;
@@ -80,6 +80,14 @@ function givesWay(member: VM, vm: VM): boolean {
   if (member.spec.claimable !== true || vm.spec.claimable === true || vm.spec.power !== 'Running') return false;
   if (member.metadata.deletionTimestamp !== undefined || is === undefined || wanted === undefined) return false;
   return is.digest === wanted.digest && is.vcpus === wanted.vcpus && member.spec.class === vm.spec.class;
+}
+
+/** Without what the VM that it stands in for holds already. */
+function heldNow(vm: VM, { state }: Step): Held {
+  const { standsInFor } = vm.spec;
+  if (standsInFor === undefined) return heldOfQuota(vm);
+  const original = state.vm(`${vm.metadata.namespace}/${standsInFor.name}`);
+  return heldBeyond(vm, original?.metadata.uid === standsInFor.uid ? original : undefined);
 }
 
 function found(namespace: string, { limit, max = 0, used, takers, show }: Count, standing: boolean): Finding {

@@ -1,11 +1,12 @@
-import { claimCompanions } from '../guards/claim.ts';
 import { hostRoom } from '../guards/host-guard.ts';
 import { immutable } from '../guards/immutable.ts';
 import { imageUse } from '../guards/in-use.ts';
 import { ownGuest } from '../guards/own-guest.ts';
+import { standIn } from '../guards/stand-in.ts';
 import { vmQuota } from '../guards/tenant-guard.ts';
 import { enabledTenant, livingTenant } from '../guards/tenant-standing.ts';
 import { admitVM, knownSize } from '../guards/vm-admission.ts';
+import { vmCompanions } from '../guards/vm-companions.ts';
 import { defineCoppiceKind, type ObjectOf } from '../meta/define-kind.ts';
 import { conditions, duration, instant, oneOf, quantity } from '../meta/schema.ts';
 import { labelSelector } from '../meta/selector-schema.ts';
@@ -71,6 +72,19 @@ const spec = Type.Object(
         'x-coppice-writer': 'pool',
       }),
     ),
+    standsInFor: Type.Optional(
+      Type.Object(
+        {
+          name: Type.String({ maxLength: 63, description: 'The VM.' }),
+          uid: Type.String({ maxLength: 63, description: 'Its uid.' }),
+        },
+        {
+          description:
+            "It was started for another VM of the namespace, whose host is drained: once it is ready its guest becomes that VM's, and it goes with the guest that was. Together they count once in the quota.",
+          'x-coppice-writer': 'drain',
+        },
+      ),
+    ),
     hostName: Type.Optional(
       Type.String({
         maxLength: 253,
@@ -91,7 +105,7 @@ const spec = Type.Object(
         maxLength: 63,
         description:
           'The guest it is, on its host. A member of a pool that is taken leaves its guest to the VM that takes it.',
-        'x-coppice-writer': ['admission', 'placement'],
+        'x-coppice-writer': ['admission', 'placement', 'drain'],
       }),
     ),
     fromPool: Type.Optional(fromPool),
@@ -222,9 +236,10 @@ export const VM = defineCoppiceKind({
       vmQuota,
       imageUse,
       ownGuest,
+      standIn,
       hostRoom,
     ],
-    companions: claimCompanions,
+    companions: vmCompanions,
   },
 });
 export type VM = ObjectOf<typeof spec, typeof status>;

@@ -20,6 +20,7 @@ export const ALL_DUTIES = [
   'scrub',
   'placement',
   'pool',
+  'drain',
   'vm-lifecycle',
   'garbage',
 ] as const;

@@ -69,6 +69,7 @@ const UNHEARD: readonly DutyName[] = [
   'leaseset',
   'placement',
   'pool',
+  'drain',
   'vm-lifecycle',
   'garbage',
 ];
