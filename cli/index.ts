@@ -28,6 +28,7 @@ import MigrateStore from './commands/migrate-store.ts';
 import Nodelet from './commands/nodelet.ts';
 import PkiRotate from './commands/pki/rotate.ts';
 import PkiShow from './commands/pki/show.ts';
+import Plan from './commands/plan.ts';
 import Rebalance from './commands/rebalance.ts';
 import Restore from './commands/restore.ts';
 import Scrub from './commands/scrub.ts';
@@ -77,6 +78,7 @@ export const COMMANDS = {
   nodelet: Nodelet,
   'pki:rotate': PkiRotate,
   'pki:show': PkiShow,
+  plan: Plan,
   rebalance: Rebalance,
   restore: Restore,
   scrub: Scrub,

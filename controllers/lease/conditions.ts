@@ -3,8 +3,8 @@ import type { Lease } from '../../resources/kinds/lease.ts';
 import type { VM } from '../../resources/kinds/vm.ts';
 import { type Condition, findCondition, isTrue, setConditions } from '../../resources/meta/condition.ts';
 import { firstOf } from '../../resources/meta/first-of.ts';
+import type { Wait } from '../../resources/placement/decide-grant.ts';
 import type { StatusFields } from '../runtime/write.ts';
-import type { Wait } from './decide-grant.ts';
 
 type Told = Omit<Condition, 'lastTransitionTime' | 'observedGeneration'>;
 

@@ -46,7 +46,11 @@ export function resolveVM(vm: VM, world: WorldView): NonNullable<VM['spec']['res
   return { digest, guestOS: image.spec.guestOS, ...sizeOf(vm, image) };
 }
 
-function sizeOf(vm: VM, image: Image): { vcpus: number; memory: string; disk?: string } {
+/** How large a VM is, or a member of a Pool. */
+export function sizeOf(
+  vm: { readonly spec: Pick<VM['spec'], 'size'> },
+  image: Pick<Image, 'spec'>,
+): { vcpus: number; memory: string; disk?: string } {
   const named = typeof vm.spec.size === 'string' ? SIZES[vm.spec.size as keyof typeof SIZES] : undefined;
   const own = typeof vm.spec.size === 'object' ? vm.spec.size : undefined;
   const disk = own?.disk ?? image.spec.defaults?.disk;
