@@ -8,6 +8,8 @@ import Controllers from './commands/controllers.ts';
 import Cordon from './commands/cordon.ts';
 import Delete from './commands/delete.ts';
 import Describe from './commands/describe.ts';
+import Drain from './commands/drain.ts';
+import DrainStatus from './commands/drain-status.ts';
 import Exec from './commands/exec.ts';
 import ExplainPlacement from './commands/explain-placement.ts';
 import Get from './commands/get.ts';
@@ -27,6 +29,7 @@ import MigrateStore from './commands/migrate-store.ts';
 import Nodelet from './commands/nodelet.ts';
 import PkiRotate from './commands/pki/rotate.ts';
 import PkiShow from './commands/pki/show.ts';
+import Plan from './commands/plan.ts';
 import Rebalance from './commands/rebalance.ts';
 import Restore from './commands/restore.ts';
 import Scale from './commands/scale.ts';
@@ -57,6 +60,8 @@ export const COMMANDS = {
   cordon: Cordon,
   delete: Delete,
   describe: Describe,
+  drain: Drain,
+  'drain-status': DrainStatus,
   exec: Exec,
   'explain-placement': ExplainPlacement,
   get: Get,
@@ -76,6 +81,7 @@ export const COMMANDS = {
   nodelet: Nodelet,
   'pki:rotate': PkiRotate,
   'pki:show': PkiShow,
+  plan: Plan,
   rebalance: Rebalance,
   restore: Restore,
   scale: Scale,

@@ -1,4 +1,5 @@
 import type { ALL_DUTIES } from '../resources/streams/election-leases.ts';
+import { drainDuty } from './drain/index.ts';
 import { garbageDuty } from './garbage/index.ts';
 import { hostLivenessDuty } from './host-liveness/index.ts';
 import { imageDuty } from './image/index.ts';
@@ -19,6 +20,7 @@ export const DUTIES = {
   leaseset: leaseSetDuty,
   scrub: scrubDuty,
   placement: placementDuty,
+  drain: drainDuty,
   'vm-lifecycle': vmLifecycleDuty,
   garbage: garbageDuty,
 } as const satisfies Readonly<Record<(typeof ALL_DUTIES)[number], MakeDuty>>;

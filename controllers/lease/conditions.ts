@@ -2,8 +2,9 @@ import type { Host } from '../../resources/kinds/host.ts';
 import type { Lease } from '../../resources/kinds/lease.ts';
 import type { VM } from '../../resources/kinds/vm.ts';
 import { type Condition, findCondition, isTrue, setConditions } from '../../resources/meta/condition.ts';
+import { firstOf } from '../../resources/meta/first-of.ts';
+import type { Wait } from '../../resources/placement/decide-grant.ts';
 import type { StatusFields } from '../runtime/write.ts';
-import type { Wait } from './decide-grant.ts';
 
 type Told = Omit<Condition, 'lastTransitionTime' | 'observedGeneration'>;
 
@@ -87,9 +88,7 @@ function readyOf({ status = {} }: Lease, host: Host | undefined): Told {
 /** The status of a lease that is over, while VMs of its lessee are on the host. */
 export function endingStatus(lease: Lease, vms: readonly VM[], nowMs: number): StatusFields<Lease> {
   const names = vms.map((vm) => vm.metadata.name).sort();
-  const more = names.length > NAMES_SHOWN ? ` and ${names.length - NAMES_SHOWN} more` : '';
-  const shown = names.slice(0, NAMES_SHOWN).join(', ');
-  const message = `waits until ${names.length === 1 ? 'the guest of 1 VM is' : `the guests of ${names.length} VMs are`} gone from ${lease.status?.host}: ${shown}${more}`;
+  const message = `waits until ${names.length === 1 ? 'the guest of 1 VM is' : `the guests of ${names.length} VMs are`} gone from ${lease.status?.host}: ${firstOf(names, NAMES_SHOWN)}`;
   return {
     phase: 'Ending',
     ...told(lease, nowMs, [

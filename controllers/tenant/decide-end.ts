@@ -4,6 +4,7 @@ import { isOpen } from '../../resources/guards/world.ts';
 import type { Lease } from '../../resources/kinds/lease.ts';
 import type { Tenant } from '../../resources/kinds/tenant.ts';
 import type { VM } from '../../resources/kinds/vm.ts';
+import { firstOf } from '../../resources/meta/first-of.ts';
 import type { Holdings } from './decide.ts';
 
 const NAMES_SHOWN = 5;
@@ -89,7 +90,5 @@ const few = (things: readonly unknown[], one: string, many: (count: number) => s
 /** One line for people: what is waited for, and the first names. */
 function told(what: string, names: readonly string[]): readonly string[] {
   if (names.length === 0) return [];
-  const shown = [...names].sort().slice(0, NAMES_SHOWN).join(', ');
-  const more = names.length > NAMES_SHOWN ? ` and ${names.length - NAMES_SHOWN} more` : '';
-  return [`${what}: ${shown}${more}`];
+  return [`${what}: ${firstOf([...names].sort(), NAMES_SHOWN)}`];
 }

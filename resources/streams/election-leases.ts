@@ -19,6 +19,7 @@ export const ALL_DUTIES = [
   'leaseset',
   'scrub',
   'placement',
+  'drain',
   'vm-lifecycle',
   'garbage',
 ] as const;
