@@ -8,6 +8,8 @@ import Controllers from './commands/controllers.ts';
 import Cordon from './commands/cordon.ts';
 import Delete from './commands/delete.ts';
 import Describe from './commands/describe.ts';
+import Drain from './commands/drain.ts';
+import DrainStatus from './commands/drain-status.ts';
 import Exec from './commands/exec.ts';
 import ExplainPlacement from './commands/explain-placement.ts';
 import Get from './commands/get.ts';
@@ -56,6 +58,8 @@ export const COMMANDS = {
   cordon: Cordon,
   delete: Delete,
   describe: Describe,
+  drain: Drain,
+  'drain-status': DrainStatus,
   exec: Exec,
   'explain-placement': ExplainPlacement,
   get: Get,

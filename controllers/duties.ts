@@ -1,8 +1,10 @@
 import type { ALL_DUTIES } from '../resources/streams/election-leases.ts';
+import { drainDuty } from './drain/index.ts';
 import { garbageDuty } from './garbage/index.ts';
 import { hostLivenessDuty } from './host-liveness/index.ts';
 import { imageDuty } from './image/index.ts';
 import { leaseDuty } from './lease/index.ts';
+import { leaseSetDuty } from './leaseset/index.ts';
 import { placementDuty } from './placement/index.ts';
 import type { MakeDuty } from './runtime/duty.ts';
 import { scrubDuty } from './scrub/index.ts';
@@ -15,8 +17,10 @@ export const DUTIES = {
   'host-liveness': hostLivenessDuty,
   image: imageDuty,
   lease: leaseDuty,
+  leaseset: leaseSetDuty,
   scrub: scrubDuty,
   placement: placementDuty,
+  drain: drainDuty,
   'vm-lifecycle': vmLifecycleDuty,
   garbage: garbageDuty,
 } as const satisfies Readonly<Record<(typeof ALL_DUTIES)[number], MakeDuty>>;

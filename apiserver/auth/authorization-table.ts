@@ -138,17 +138,14 @@ export const AUTHORIZATION: AuthorizationTable = {
 
   'coppice.dev/leases': {
     ...owned,
+    create: [...OWNER, 'controller:leaseset'],
     update: ['operator', 'owner', 'controller:lease', 'controller:tenant'],
-    patch: ['operator', 'owner', 'controller:lease', 'controller:tenant', 'controller:garbage'],
-    delete: ['operator', 'owner', 'controller:lease', 'controller:tenant', 'controller:garbage'],
+    patch: ['operator', 'owner', 'controller:lease', 'controller:leaseset', 'controller:tenant', 'controller:garbage'],
+    delete: ['operator', 'owner', 'controller:lease', 'controller:leaseset', 'controller:tenant', 'controller:garbage'],
   },
   'coppice.dev/leases/status': status('lease', 'owner'),
 
-  'coppice.dev/leasesets': {
-    ...owned,
-    update: [...OWNER, 'controller:leaseset'],
-    patch: [...CASCADE, 'owner', 'controller:leaseset'],
-  },
+  'coppice.dev/leasesets': owned,
   'coppice.dev/leasesets/status': status('leaseset', 'owner'),
   'coppice.dev/leasesets/scale': { get: [...READERS, 'owner'], update: OWNER, patch: OWNER },
 
@@ -179,11 +176,21 @@ export const AUTHORIZATION: AuthorizationTable = {
     get: [...EVERYONE, 'owner'],
     list: [...EVERYONE, 'owner'],
     watch: [...EVERYONE, 'owner'],
+    create: [...OWNER, 'controller:drain'],
     update: ['operator', 'owner', 'host', 'controller:placement', 'controller:vm-lifecycle'],
-    patch: ['operator', 'owner', 'host', 'controller:placement', 'controller:vm-lifecycle', 'controller:garbage'],
+    patch: [
+      'operator',
+      'owner',
+      'host',
+      'controller:placement',
+      'controller:drain',
+      'controller:vm-lifecycle',
+      'controller:garbage',
+    ],
     delete: [
       'operator',
       'owner',
+      'controller:drain',
       'controller:vm-lifecycle',
       'controller:tenant',
       'controller:lease',

@@ -7,6 +7,7 @@ type Step = (vm: VM, host: string) => string;
 /** What may help against a filter; `host` is one that it turned down. */
 const FILTER_STEPS: Readonly<Record<HostFilter, Step>> = {
   NotReady: (_, host) => `see why: coppice describe host/${host}; its nodelet may be down`,
+  Draining: (_, host) => `an operator ends the drain: coppice uncordon ${host}`,
   Cordoned: (_, host) => `an operator lets it take VMs again: coppice uncordon ${host}`,
   ScrubPending: (_, host) => `an operator clears it: coppice scrub ${host}`,
   SelectorMismatch: (_, host) => `change spec.hostSelector, or label a host: kubectl label host ${host} KEY=VALUE`,

@@ -1,4 +1,4 @@
-import { tenantShareOf } from '../../resources/guards/shares.ts';
+import { sumOfShares, tenantShareOf } from '../../resources/guards/shares.ts';
 import { isOpen } from '../../resources/guards/world.ts';
 import type { Host } from '../../resources/kinds/host.ts';
 import type { Lease } from '../../resources/kinds/lease.ts';
@@ -77,15 +77,16 @@ function smallestFree(taken: ReadonlySet<number>): number | undefined {
 }
 
 function usedBy({ vms, leases, hosts }: Holdings): NonNullable<Status['used']> {
-  let [count, vcpus, memoryBytes] = [0, 0, 0];
-  for (const vm of vms) {
-    const share = tenantShareOf(vm);
-    count += share?.vms ?? 0;
-    vcpus += share?.vcpus ?? 0;
-    memoryBytes += share?.memoryBytes ?? 0;
-  }
-  const memory = formatBytes(memoryBytes);
-  return { vms: count, vcpus, memory, leases: leases.filter(isOpen).length, leasedHosts: hosts.length };
+  const shares = new Map(vms.map((vm) => [vm.metadata.name, tenantShareOf(vm)]));
+  const held = [...shares.values()].filter((share) => share !== undefined);
+  const { vms: count, vcpus, memoryBytes } = sumOfShares(held, (name) => shares.get(name));
+  return {
+    vms: count,
+    vcpus,
+    memory: formatBytes(memoryBytes),
+    leases: leases.filter(isOpen).length,
+    leasedHosts: hosts.length,
+  };
 }
 
 function told(tenant: Tenant, nowMs: number, conditions: Parameters<typeof setConditions>[2]) {

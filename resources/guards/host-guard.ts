@@ -5,15 +5,17 @@ import { jsonEqual } from '../meta/object.ts';
 import { parseBytes, roughBytes } from '../meta/quantity.ts';
 import { matchesLabels } from '../meta/selector.ts';
 import { type Change, fence, type Guard, NO_FENCES } from './guard.ts';
+import { isDraining } from './host-drain.ts';
 import { waitsForScrub } from './host-scrub.ts';
 import { isLessee } from './lessee.ts';
 import { HOSTS, POLICIES, TENANTS } from './refs.ts';
-import { flexShare, guestIsGone, guestIsOff, hostShareOf, microVCPUs } from './shares.ts';
-import type { HostUse, WorldView } from './world.ts';
+import { flexShare, guestIsGone, guestIsOff, microVCPUs } from './shares.ts';
+import type { WorldView } from './world.ts';
 
 /** Which filter turned a host down. The order is the order they are asked in. */
 export const HOST_FILTERS = [
   'NotReady',
+  'Draining',
   'Cordoned',
   'ScrubPending',
   'SelectorMismatch',
@@ -49,6 +51,7 @@ export function hostRefusal(wish: Wish, host: Host, world: WorldView): HostRefus
   const refuse = (filter: HostFilter, message: string): HostRefusal => ({ filter, message });
   const name = host.metadata.name;
   if (!isTrue(host, 'Ready')) return refuse('NotReady', `host ${name} is not ready`);
+  if (isDraining(host)) return refuse('Draining', `host ${name} is being drained`);
   if (host.spec.cordoned === true) return refuse('Cordoned', `host ${name} is cordoned`);
   if (waitsForScrub(host)) return refuse('ScrubPending', `host ${name} waits for a scrub`);
   return (
@@ -97,7 +100,8 @@ function leaseRefusal({ vm, resolved }: Wish, host: Host, world: WorldView, refu
 }
 
 function roomRefusal({ vm, resolved }: Wish, host: Host, world: WorldView, refuse: Refuse): HostRefusal | undefined {
-  const use = useWithout(vm, host, world);
+  // The guest it has there, or takes over, is not besides it.
+  const use = world.hostUse(host.metadata.name, vm.spec.guestID ?? vm.metadata.uid);
   const name = host.metadata.name;
   if (resolved.guestOS === 'macos' && use.macosGuests >= usableSlots(host)) {
     const { total: slots = 0, leaked = 0 } = host.status?.macosSlots ?? {};
@@ -128,25 +132,6 @@ function roomRefusal({ vm, resolved }: Wish, host: Host, world: WorldView, refus
 export function usableSlots(host: Host): number {
   const { total = 0, leaked = 0 } = host.status?.macosSlots ?? {};
   return Math.max(0, total - leaked);
-}
-
-function useWithout(vm: VM, host: Host, world: WorldView): HostUse {
-  const use = world.hostUse(host.metadata.name);
-  const own = world.get({ group: 'coppice.dev', plural: 'vms' }, vm.metadata.namespace, vm.metadata.name) as
-    | VM
-    | undefined;
-  const share =
-    own?.metadata.uid === vm.metadata.uid && own.spec.hostName === host.metadata.name
-      ? hostShareOf(own, world)
-      : undefined;
-  if (share === undefined) return use;
-  return {
-    ...use,
-    guests: use.guests - 1,
-    microVCPUs: use.microVCPUs - share.microVCPUs,
-    memoryBytes: use.memoryBytes - share.memoryBytes,
-    macosGuests: use.macosGuests - share.macosGuests,
-  };
 }
 
 /** Binding a VM, and starting a bound one again: judged by what the host has left. */

@@ -4,6 +4,7 @@ import { isTrue } from '../meta/condition.ts';
 import { counted } from '../meta/counted.ts';
 import { parseBytes, roughBytes } from '../meta/quantity.ts';
 import { matchesLabels } from '../meta/selector.ts';
+import { isDraining } from './host-drain.ts';
 import { waitsForScrub } from './host-scrub.ts';
 import { isLessee } from './lessee.ts';
 import { POLICIES, TENANTS } from './refs.ts';
@@ -22,6 +23,7 @@ export const LEASE_FILTERS = {
   AlreadyLeased: 'leased to this tenant already',
   LeaseEnding: 'held for this tenant, but about to be let go',
   NotReady: 'not ready',
+  Draining: 'being drained',
   Cordoned: 'cordoned',
   ScrubPending: 'waiting for a scrub',
   GuestsOfOthers: 'with VMs of others',
@@ -91,6 +93,7 @@ function standingRefusal(lease: Lease, host: Host, world: WorldView): LeaseRefus
     return refuse('LeaseEnding', `lease ${held.name} of host ${name} is over, and it is about to be let go`);
   if (held !== undefined) return refuse('AlreadyLeased', `host ${name} is leased by lease ${held.name} already`);
   if (!isTrue(host, 'Ready')) return refuse('NotReady', `host ${name} is not ready`);
+  if (isDraining(host)) return refuse('Draining', `host ${name} is being drained`);
   if (host.spec.cordoned === true) return refuse('Cordoned', `host ${name} is cordoned`);
   if (waitsForScrub(host)) return refuse('ScrubPending', `host ${name} waits for a scrub`);
   const { namespaces, guests } = world.hostUse(name);

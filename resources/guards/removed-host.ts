@@ -3,6 +3,7 @@ import type { ConfigMap } from '../kinds/config-map.ts';
 import type { Host } from '../kinds/host.ts';
 import { setConditions } from '../meta/condition.ts';
 import type { AdmissionContext, CompanionWrite } from '../meta/define-kind.ts';
+import { cordonedWithDrain } from './host-drain.ts';
 import { SCRUB_PENDING, scrubRecords, waitsForScrub } from './host-scrub.ts';
 import { withScrubbed } from './past-leases.ts';
 import { CONFIG_MAPS } from './refs.ts';
@@ -14,8 +15,9 @@ const SYSTEM = 'coppice-system';
 
 const recordName = (host: string) => `removed-host.${host}`;
 
-/** Admission of a Host: one that is made anew where another was given up before it was clear waits for a scrub from the start. */
-export function admitHost(draft: Host, previous: Host | undefined, { world, nowMs }: AdmissionContext): Host {
+/** Admission of a Host: with a drain it is cordoned, and one that is made anew where another was given up before it was clear waits for a scrub from the start. */
+export function admitHost(wanted: Host, previous: Host | undefined, { world, nowMs }: AdmissionContext): Host {
+  const draft = cordonedWithDrain(wanted);
   const why = previous === undefined ? recordOf(draft, world)?.data?.why : undefined;
   if (why === undefined) return withScrubbed(draft, previous);
   const message = `the Host of this name before it was given up ${why}; it takes nothing before it is scrubbed`;

@@ -4,7 +4,8 @@ import { jsonEqual } from '../meta/object.ts';
 import { parseBytes, roughBytes } from '../meta/quantity.ts';
 import { type Change, fence, type Guard, NO_FENCES, type Refusal } from './guard.ts';
 import { POLICIES, TENANTS } from './refs.ts';
-import { tenantShareOf } from './shares.ts';
+import { type TenantShare, tenantShareOf } from './shares.ts';
+import { originalOf } from './stand-in.ts';
 import type { WorldView } from './world.ts';
 
 /** The quota of a tenant: its own, or the policy's default; a limit that neither sets does not exist. */
@@ -41,7 +42,7 @@ function exceeded(
   const asked = after && tenantShareOf(after);
   if (asked === undefined || after === undefined) return undefined;
   const use = world.tenantUse(after.metadata.namespace ?? '');
-  const own = (before && tenantShareOf(before)) ?? { vms: 0, vcpus: 0, memoryBytes: 0 };
+  const own = (before && tenantShareOf(before)) ?? shareOfOriginal(after, world) ?? NOTHING;
   const over: string[] = [];
   const check = (
     limit: string,
@@ -60,6 +61,14 @@ function exceeded(
   check('maxMemory', memory, use.memoryBytes, own.memoryBytes, asked.memoryBytes, roughBytes);
   if (over.length === 0) return undefined;
   return { answer: 'Forbidden', cause: 'QuotaExceeded', message: `exceeded quota: ${over.join('; ')}` };
+}
+
+const NOTHING = { vms: 0, vcpus: 0, memoryBytes: 0 };
+
+/** What the VM that one stands in for holds is held once by the two of them. */
+function shareOfOriginal(vm: VM, world: WorldView): TenantShare | undefined {
+  const original = originalOf(vm, world);
+  return original && tenantShareOf(original);
 }
 
 /** Whether no tenant can have the name. */

@@ -4,9 +4,11 @@ import type { AdmissionContext } from '../meta/define-kind.ts';
 import { encodeJson } from '../meta/json.ts';
 import { isObject } from '../meta/object.ts';
 import { parseBytes } from '../meta/quantity.ts';
+import { claimRecord } from './claim.ts';
 import { type Guard, NO_FENCES, type Refusal } from './guard.ts';
 import { holding } from './holding.ts';
 import { IMAGES, TENANTS } from './refs.ts';
+import { admitMove } from './stand-in.ts';
 import type { WorldView } from './world.ts';
 
 /** Keeps a VM object until its guest is gone; removed by its nodelet, or by vm-lifecycle when it was never bound. */
@@ -63,7 +65,9 @@ export function sizeOf(
  * Admission of a VM: its guestID from the start, its finalizer while it lives, and what it resolves to at creation, or else when it is bound; then never again.
  * Any other write leaves a VM that waits as it is: it must not come to hold quota, or be refused for it, because somebody set a label.
  */
-export function admitVM(draft: VM, previous: VM | undefined, { world }: AdmissionContext): VM {
+export function admitVM(wanted: VM, previous: VM | undefined, context: AdmissionContext): VM {
+  const { world } = context;
+  const draft = admitMove(wanted, previous, context);
   const spec = { ...draft.spec, guestID: draft.spec.guestID ?? draft.metadata.uid };
   // Of a size that is refused in a moment nothing is made; else what is told to be wrong is a field that nobody wrote.
   const admits = (previous === undefined || draft.spec.hostName !== undefined) && wrongSize(draft) === undefined;
@@ -71,6 +75,8 @@ export function admitVM(draft: VM, previous: VM | undefined, { world }: Admissio
     const resolved = resolveVM(draft, world);
     if ('digest' in resolved) spec.resolved = resolved;
   }
+  const fromPool = claimRecord({ ...draft, spec }, previous, context);
+  if (fromPool !== undefined) spec.fromPool = fromPool;
   return holding({ ...draft, spec }, GUEST_FINALIZER);
 }
 

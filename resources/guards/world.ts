@@ -5,7 +5,7 @@ import { entry } from '../meta/map-entry.ts';
 import { type KubeObject, objectKey, splitKey } from '../meta/object.ts';
 import { resourceId } from '../meta/resource-id.ts';
 import type { Ref } from './refs.ts';
-import { type HostShare, hostShareOf, type TenantShare, tenantShareOf } from './shares.ts';
+import { type HostShare, hostShareOf, sumOfShares, type TenantShare, tenantShareOf } from './shares.ts';
 
 /** What guards, companions and placement judge by: live objects, and sums over them. Objects are shared: never change one. */
 export interface WorldView {
@@ -13,8 +13,8 @@ export interface WorldView {
   list<T extends KubeObject>(kind: Ref<T>, namespace?: string): Iterable<T>;
   /** What a namespace holds against its quota: its admitted VMs, its leases and the hosts held for it. */
   tenantUse(namespace: string): TenantUse;
-  /** What the guests bound to a host hold of it. */
-  hostUse(name: string): HostUse;
+  /** What the guests bound to a host hold of it; without one of them, by its guestID, where that is the asker's own. */
+  hostUse(name: string, without?: string): HostUse;
 }
 
 interface TenantUse {
@@ -95,21 +95,18 @@ export class World implements WorldView {
 
   tenantUse(namespace: string): TenantUse {
     this.#questions++;
-    let [vms, vcpus, memoryBytes] = [0, 0, 0];
-    for (const share of this.#tenants.get(namespace)?.values() ?? []) {
-      vms += share.vms;
-      vcpus += share.vcpus;
-      memoryBytes += share.memoryBytes;
-    }
+    const shares = this.#tenants.get(namespace);
+    const sum = sumOfShares(shares?.values() ?? [], (name) => shares?.get(objectKey({ name, namespace })));
     const leasedHosts = this.#leasedHosts.get(namespace)?.size ?? 0;
     const openLeases = this.#openLeases.get(namespace)?.size ?? 0;
-    return { vms, vcpus, memoryBytes, leasedHosts, openLeases };
+    return { ...sum, leasedHosts, openLeases };
   }
 
-  hostUse(name: string): HostUse {
+  hostUse(name: string, without?: string): HostUse {
     this.#questions++;
     const byGuest = new Map<string, HostShare>();
     for (const share of this.#hosts.get(name)?.values() ?? []) byGuest.set(share.guestID, share);
+    if (without !== undefined) byGuest.delete(without);
     let [microVCPUs, memoryBytes, macosGuests] = [0, 0, 0];
     const namespaces = new Set<string>();
     for (const share of byGuest.values()) {

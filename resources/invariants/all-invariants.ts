@@ -1,7 +1,9 @@
+import { drainingTakesNone } from './draining-takes-none.ts';
 import { everyGuestNamed } from './every-guest-named.ts';
 import type { Invariant } from './invariant.ts';
 import { leaseMinimum } from './lease-minimum.ts';
 import { lesseeAlone } from './lessee-alone.ts';
+import { movesWithGuest } from './moves-with-guest.ts';
 import { oneLeasePerHost } from './one-lease-per-host.ts';
 import { runningHasGuest } from './running-has-guest.ts';
 import { scrubBeforeFree } from './scrub-before-free.ts';
@@ -20,4 +22,6 @@ export const INVARIANTS: readonly Invariant[] = [
   scrubBeforeFree,
   everyGuestNamed,
   runningHasGuest,
+  drainingTakesNone,
+  movesWithGuest,
 ];

@@ -1,9 +1,10 @@
 import { HOSTS, VMS } from '../guards/refs.ts';
 import type { Tenant } from '../kinds/tenant.ts';
+import type { VM } from '../kinds/vm.ts';
 import { firstOf } from '../meta/first-of.ts';
 import { parseBytes, roughBytes } from '../meta/quantity.ts';
 import { vmName } from './guest-facts.ts';
-import { type Held, heldOfQuota, sumOf } from './holdings.ts';
+import { type Held, heldBeyond, heldOfQuota, sumOf } from './holdings.ts';
 import type { Finding, Invariant, Step } from './invariant.ts';
 import { changesOf, vmChangesOf } from './step-changes.ts';
 
@@ -48,12 +49,12 @@ function* countsOf(namespace: string, step: Step): Iterable<Count> {
     ['maxMemory', 'memoryBytes', quota.maxMemory === undefined ? undefined : parseBytes(quota.maxMemory), roughBytes],
   ] as const) {
     const takers = vmChangesOf(step, namespace).flatMap(({ before, after }) =>
-      after?.metadata.namespace === namespace && heldOfQuota(after)[field] > heldOfQuota(before)[field]
+      after?.metadata.namespace === namespace && heldNow(after, step)[field] > heldOfQuota(before)[field]
         ? [vmName(after)]
         : [],
     );
     if (takers.length === 0) continue;
-    held ??= sumOf(state.vmsOf(namespace).map(heldOfQuota));
+    held ??= sumOf(state.vmsOf(namespace).map((vm) => heldNow(vm, step)));
     yield { limit, max, used: held[field], takers, show };
   }
   const leased = changesOf(step, HOSTS).flatMap(({ key, before, after }) =>
@@ -64,6 +65,14 @@ function* countsOf(namespace: string, step: Step): Iterable<Count> {
   if (leased.length === 0) return;
   const used = state.hostsLeasedTo(namespace).length;
   yield { limit: 'maxLeasedHosts', max: quota.maxLeasedHosts, used, takers: leased, show: String };
+}
+
+/** Without what the VM that it stands in for holds already. */
+function heldNow(vm: VM, { state }: Step): Held {
+  const { standsInFor } = vm.spec;
+  if (standsInFor === undefined) return heldOfQuota(vm);
+  const original = state.vm(`${vm.metadata.namespace}/${standsInFor.name}`);
+  return heldBeyond(vm, original?.metadata.uid === standsInFor.uid ? original : undefined);
 }
 
 function found(namespace: string, { limit, max = 0, used, takers, show }: Count, standing: boolean): Finding {

@@ -1,3 +1,4 @@
+import { hostDrain } from '../guards/host-drain.ts';
 import { hostFacts } from '../guards/host-guard.ts';
 import { hostLease } from '../guards/host-lease.ts';
 import { hostScrub } from '../guards/host-scrub.ts';
@@ -332,7 +333,7 @@ export const Host = defineCoppiceKind({
   nameRule: 'label',
   rules: {
     admit: admitHost,
-    guards: [hostFacts, hostLease, hostScrub, leasedHost, hostInUse],
+    guards: [hostFacts, hostLease, hostScrub, hostDrain, leasedHost, hostInUse],
     companions: hostCompanions,
   },
 });

@@ -16,8 +16,10 @@ export const ALL_DUTIES = [
   'host-liveness',
   'image',
   'lease',
+  'leaseset',
   'scrub',
   'placement',
+  'drain',
   'vm-lifecycle',
   'garbage',
 ] as const;

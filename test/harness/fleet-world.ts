@@ -62,7 +62,16 @@ interface MacWish {
 }
 
 /** All duties but the one that judges hosts by their heartbeats, for stories that are a day long. */
-const UNHEARD: readonly DutyName[] = ['tenant', 'image', 'lease', 'placement', 'vm-lifecycle', 'garbage'];
+const UNHEARD: readonly DutyName[] = [
+  'tenant',
+  'image',
+  'lease',
+  'leaseset',
+  'placement',
+  'drain',
+  'vm-lifecycle',
+  'garbage',
+];
 
 /**
  * A fleet in this process for stories: the real server over a store in memory (or another), the real duties, a nodelet with a simulated driver on each Mac,
