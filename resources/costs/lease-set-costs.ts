@@ -1,3 +1,4 @@
+import { ownerSetOf } from '../guards/lease-set.ts';
 import { LEASES } from '../guards/refs.ts';
 import { isOpen } from '../guards/world.ts';
 import type { Lease } from '../kinds/lease.ts';
@@ -50,9 +51,7 @@ export function leaseSetCost(
 function membersOf({ metadata }: LeaseSet, { world }: CostFacts): readonly Lease[] {
   return [...world.list(LEASES, metadata.namespace)].filter(
     (lease) =>
-      isOpen(lease) &&
-      lease.metadata.deletionTimestamp === undefined &&
-      lease.metadata.ownerReferences?.some(({ kind, uid }) => kind === 'LeaseSet' && uid === metadata.uid),
+      isOpen(lease) && lease.metadata.deletionTimestamp === undefined && ownerSetOf(lease)?.uid === metadata.uid,
   );
 }
 
