@@ -21,6 +21,7 @@ import ImagesBuild from './commands/images/build.ts';
 import Kubeconfig from './commands/kubeconfig.ts';
 import LeaseCreate from './commands/lease/create.ts';
 import LeaseGet from './commands/lease/get.ts';
+import LeaseIdle from './commands/lease/idle.ts';
 import LeaseList from './commands/lease/list.ts';
 import LeaseRelease from './commands/lease/release.ts';
 import Logs from './commands/logs.ts';
@@ -28,8 +29,10 @@ import MigrateStore from './commands/migrate-store.ts';
 import Nodelet from './commands/nodelet.ts';
 import PkiRotate from './commands/pki/rotate.ts';
 import PkiShow from './commands/pki/show.ts';
+import Plan from './commands/plan.ts';
 import Rebalance from './commands/rebalance.ts';
 import Restore from './commands/restore.ts';
+import Scale from './commands/scale.ts';
 import Scrub from './commands/scrub.ts';
 import Status from './commands/status.ts';
 import TenantCreate from './commands/tenant/create.ts';
@@ -75,6 +78,7 @@ export const COMMANDS = {
   kubeconfig: Kubeconfig,
   'lease:create': LeaseCreate,
   'lease:get': LeaseGet,
+  'lease:idle': LeaseIdle,
   'lease:list': LeaseList,
   'lease:release': LeaseRelease,
   logs: Logs,
@@ -82,8 +86,10 @@ export const COMMANDS = {
   nodelet: Nodelet,
   'pki:rotate': PkiRotate,
   'pki:show': PkiShow,
+  plan: Plan,
   rebalance: Rebalance,
   restore: Restore,
+  scale: Scale,
   scrub: Scrub,
   status: Status,
   'tenant:create': TenantCreate,

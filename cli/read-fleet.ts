@@ -6,7 +6,7 @@ import { ApiError } from '../resources/meta/api-error.ts';
 import type { ResourceRef } from '../resources/meta/define-kind.ts';
 import { type KubeObject, objectKey } from '../resources/meta/object.ts';
 import { listAll } from './list-all.ts';
-import { HOSTS, IMAGES, POLICIES, TENANTS, VMS } from './vm-ref.ts';
+import { HOSTS, IMAGES, POLICIES, POOLS, TENANTS, VMS } from './vm-ref.ts';
 import { VOLUMES } from './volume-ref.ts';
 
 interface FleetRead {
@@ -21,10 +21,11 @@ export async function readFleet(client: ApiClient, signal: AbortSignal): Promise
   try {
     // What may be hidden comes first; an owner is not made to wait for the rest.
     const hosts = await list<Host>(HOSTS);
-    const [policies, tenants, images, vms, volumes] = await Promise.all([
+    const [policies, tenants, images, pools, vms, volumes] = await Promise.all([
       list(POLICIES),
       list(TENANTS),
       list(IMAGES),
+      list(POOLS),
       list(VMS),
       list(VOLUMES),
     ]);
@@ -36,6 +37,7 @@ export async function readFleet(client: ApiClient, signal: AbortSignal): Promise
     take(refs.HOSTS, hosts);
     take(refs.TENANTS, tenants);
     take(refs.IMAGES, images);
+    take(refs.POOLS, pools);
     take(refs.VMS, vms);
     take(refs.VOLUMES, volumes);
     return { world, hosts };

@@ -6,6 +6,7 @@ import { imageDuty } from './image/index.ts';
 import { leaseDuty } from './lease/index.ts';
 import { leaseSetDuty } from './leaseset/index.ts';
 import { placementDuty } from './placement/index.ts';
+import { poolDuty } from './pool/index.ts';
 import type { MakeDuty } from './runtime/duty.ts';
 import { scrubDuty } from './scrub/index.ts';
 import { tenantDuty } from './tenant/index.ts';
@@ -22,6 +23,7 @@ export const DUTIES = {
   scrub: scrubDuty,
   volume: volumeDuty,
   placement: placementDuty,
+  pool: poolDuty,
   drain: drainDuty,
   'vm-lifecycle': vmLifecycleDuty,
   garbage: garbageDuty,

@@ -3,6 +3,16 @@ import { parseBytes } from '../resources/meta/quantity.ts';
 import type { GuestSpec } from './drivers/driver.ts';
 import { epochOf, guestIDOf } from './plan.ts';
 
+/** Whose guest it is made as. */
+export function labelOf(vm: VM): string {
+  return `${vm.metadata.namespace ?? ''}/${nameOf(vm)}`;
+}
+
+/** What stands in for another VM makes the guest of that one, called like it from the start. */
+function nameOf({ metadata, spec }: VM): string {
+  return (spec.standsInFor ?? metadata).name;
+}
+
 /** What a driver is to make for a VM that was admitted; `path` is where its image lies, `volumes` the ids of its volumes. */
 export function guestSpec(
   vm: VM,
@@ -10,13 +20,10 @@ export function guestSpec(
   path: string,
   volumes: readonly string[] = [],
 ): GuestSpec {
-  const { namespace } = vm.metadata;
-  // Its guest is to be that of the VM it stands in for, and called like it from the start.
-  const { name } = vm.spec.standsInFor ?? vm.metadata;
   return {
     id: guestIDOf(vm),
-    label: `${namespace ?? ''}/${name}`,
-    hostname: name,
+    label: labelOf(vm),
+    hostname: nameOf(vm),
     guestOS: resolved.guestOS,
     image: { path, digest: resolved.digest },
     vcpus: resolved.vcpus,

@@ -16,6 +16,8 @@ export interface ServerViewOptions {
   readonly random: () => number;
   /** The Images, where many hosts of one process share a watch of them; kept up by whoever hands it in. */
   readonly images?: CacheView<Image>;
+  /** Has whoever keeps them up list them anew. */
+  readonly relistImages?: () => void;
 }
 
 /** What one host needs to see of the server: the VMs bound to it, the Volumes that lie on it, its own Host, and the Images. */
@@ -40,9 +42,10 @@ export class ServerView {
     await Promise.all(this.#reflectors.map((reflector) => reflector.run(signal)));
   }
 
-  /** Lists all of it anew: see `Reflector`. Images that others keep up are theirs to list. */
+  /** Lists all of it anew: see `Reflector`. */
   relist(): void {
     for (const reflector of this.#reflectors) reflector.relist();
+    this.#options.relistImages?.();
   }
 
   /** Resolves when each has shown a whole list. */
@@ -58,6 +61,8 @@ export class ServerView {
       cache,
       clock,
       random,
+      // A thousand hosts that are told every second of all that is written elsewhere cost more than all else they do.
+      bookmarks: false,
       ...(fieldSelector === undefined ? {} : { select: { fieldSelector } }),
     });
     this.#reflectors.push(reflector);

@@ -1,4 +1,5 @@
-import type { Lease } from '../../resources/kinds/lease.ts';
+import { LEASE_SET_LABEL } from '../../resources/guards/lease-set.ts';
+import { Lease } from '../../resources/kinds/lease.ts';
 import { LeaseSet } from '../../resources/kinds/lease-set.ts';
 import { objectKey } from '../../resources/meta/object.ts';
 import type { Outcome } from '../runtime/duty.ts';
@@ -31,7 +32,8 @@ export async function reconcile(key: string, deps: LeaseSetDeps, signal: AbortSi
   if (plan.make > 0 && stop === undefined) {
     current = await promise(set, wanted, deps, signal);
     if (current === undefined) return {};
-    const answer = await makeLeases(current, plan.make, deps, signal);
+    await lookAgain(set, deps, signal);
+    const answer = await makeLeases(current, planOf(set, wanted, deps).make, deps, signal);
     ({ stop, made } = answer);
     again = again === true || answer.again === true;
   }
@@ -50,6 +52,17 @@ function promise(
   signal: AbortSignal,
 ): Promise<LeaseSet | undefined> {
   return writeStatus(client.resource<LeaseSet>(LeaseSet, set.metadata.namespace), set, { wanted }, signal);
+}
+
+/** A cache may be behind, so only the server can say that a Lease is not there. */
+async function lookAgain(
+  { metadata }: LeaseSet,
+  { client, written }: LeaseSetDeps,
+  signal: AbortSignal,
+): Promise<void> {
+  const labelSelector = `${LEASE_SET_LABEL}=${metadata.name}`;
+  const { items } = await client.resource<Lease>(Lease, metadata.namespace).list({ labelSelector }, signal);
+  for (const lease of items) written.wrote(lease);
 }
 
 function membershipOf(set: LeaseSet, { leasesBySet, written }: LeaseSetDeps): Membership {

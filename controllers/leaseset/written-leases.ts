@@ -61,6 +61,9 @@ export class WrittenLeases {
   #remember(lease: Lease, deleted: boolean): void {
     const key = objectKey(lease.metadata);
     const written = { lease, deleted, atMs: this.#clock.monotonic() };
+    const known = this.#byKey.get(key);
+    if (known !== undefined && Number(known.lease.metadata.resourceVersion) > Number(lease.metadata.resourceVersion))
+      return;
     const shown = this.#leases.get(key);
     // The cache may have heard of it before the answer came.
     if (shown === undefined ? !deleted : !shows(shown, written)) this.#byKey.set(key, written);

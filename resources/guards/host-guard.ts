@@ -8,6 +8,7 @@ import { type Change, fence, type Guard, NO_FENCES } from './guard.ts';
 import { isDraining } from './host-drain.ts';
 import { waitsForScrub } from './host-scrub.ts';
 import { isLessee } from './lessee.ts';
+import { poolOf } from './pool-members.ts';
 import { HOSTS, POLICIES, TENANTS } from './refs.ts';
 import { flexShare, guestIsGone, guestIsOff, microVCPUs } from './shares.ts';
 import { volumesRefusal } from './vm-volumes.ts';
@@ -93,6 +94,9 @@ function leaseRefusal({ vm, resolved }: Wish, host: Host, world: WorldView, refu
   const lessee = host.status?.lease?.namespace;
   const own = isLessee(host, vm.metadata.namespace ?? '', world);
   const name = host.metadata.name;
+  if (lessee !== undefined && vm.spec.claimable === true && poolOf(vm, world)?.spec.shared === true) {
+    return refuse('LeasedToOthers', `host ${name} is leased; members of a shared pool run where nobody leases`);
+  }
   if (lessee !== undefined && !own && policy?.spec.exclusiveLeasedHosts !== false) {
     return refuse('LeasedToOthers', `host ${name} is leased to another tenant`);
   }

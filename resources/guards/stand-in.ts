@@ -15,6 +15,9 @@ import type { WorldView } from './world.ts';
 
 const VM_REF = { group: 'coppice.dev', version: 'v1', plural: 'vms', kind: 'VM', namespaced: true } as const;
 
+/** Of a binding that does not say which it is. */
+const FIRST_EPOCH = 1;
+
 /** The VM that one stands in for, while there is that very one. */
 export function originalOf(standIn: VM, world: WorldView): VM | undefined {
   const { standsInFor } = standIn.spec;
@@ -27,18 +30,23 @@ export function originalOf(standIn: VM, world: WorldView): VM | undefined {
 function takenBy({ before, after }: Change<VM>, world: WorldView): VM | undefined {
   if (before === undefined || after === undefined || before.spec.guestID === after.spec.guestID) return undefined;
   for (const vm of world.list(VMS, after.metadata.namespace)) {
-    const isIts = vm.spec.standsInFor?.uid === after.metadata.uid && vm.metadata.deletionTimestamp === undefined;
-    if (isIts && vm.spec.guestID === after.spec.guestID) return vm;
+    if (standsInFor(vm, after) && vm.spec.guestID === after.spec.guestID) return vm;
   }
   return undefined;
+}
+
+/** Whether one VM stands in for another still. */
+export function standsInFor({ metadata, spec }: VM, vm: VM): boolean {
+  return spec.standsInFor?.uid === vm.metadata.uid && metadata.deletionTimestamp === undefined;
 }
 
 /** Admission: a stand-in is what its VM was admitted as, in the binding after that VM's; a VM that takes a guest over takes over what is known of it. */
 export function admitMove(draft: VM, previous: VM | undefined, { world, nowMs }: AdmissionContext): VM {
   if (previous === undefined) {
-    const { resolved, epoch } = originalOf(draft, world)?.spec ?? {};
-    const taken = { ...(resolved === undefined ? {} : { resolved }), ...(epoch === undefined ? {} : { epoch }) };
-    return { ...draft, spec: { ...draft.spec, ...taken } };
+    const original = originalOf(draft, world);
+    if (original === undefined) return draft;
+    const { resolved, epoch = FIRST_EPOCH } = original.spec;
+    return { ...draft, spec: { ...draft.spec, epoch, ...(resolved === undefined ? {} : { resolved }) } };
   }
   const taken = takenBy({ before: previous, after: draft }, world);
   return taken === undefined ? draft : { ...draft, status: statusFrom(taken, draft, nowMs) };
@@ -135,7 +143,7 @@ function unfit(before: VM, after: VM, taken: VM): string | undefined {
   if (after.metadata.deletionTimestamp !== undefined) return 'it is being deleted';
   const { hostName, epoch = 0 } = taken.spec;
   if (after.spec.hostName !== hostName) return `that is on host ${hostName}, not on ${after.spec.hostName}`;
-  if (after.spec.epoch !== epoch || epoch <= (before.spec.epoch ?? 0))
+  if (after.spec.epoch !== epoch || epoch <= (before.spec.epoch ?? FIRST_EPOCH))
     return `it is of binding ${epoch}, the VM was in ${before.spec.epoch}`;
   if (!isLike(taken, after)) return 'it is another kind of VM by now';
   return isReadyToTake(taken) ? undefined : 'it is not ready';

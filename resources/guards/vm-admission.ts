@@ -1,9 +1,11 @@
 import type { Image } from '../kinds/image.ts';
+import type { Pool } from '../kinds/pool.ts';
 import type { VM } from '../kinds/vm.ts';
 import type { AdmissionContext } from '../meta/define-kind.ts';
 import { encodeJson } from '../meta/json.ts';
 import { isObject } from '../meta/object.ts';
 import { parseBytes } from '../meta/quantity.ts';
+import { claimRecord } from './claim.ts';
 import { type Guard, NO_FENCES, type Refusal } from './guard.ts';
 import { holding } from './holding.ts';
 import { IMAGES, TENANTS } from './refs.ts';
@@ -45,7 +47,11 @@ export function resolveVM(vm: VM, world: WorldView): NonNullable<VM['spec']['res
   return { digest, guestOS: image.spec.guestOS, ...sizeOf(vm, image) };
 }
 
-function sizeOf(vm: VM, image: Image): { vcpus: number; memory: string; disk?: string } {
+/** How large a VM is, or a member of a Pool. */
+export function sizeOf(
+  vm: { readonly spec: Pick<VM['spec'], 'size'> },
+  image: Pick<Image, 'spec'>,
+): { vcpus: number; memory: string; disk?: string } {
   const named = typeof vm.spec.size === 'string' ? SIZES[vm.spec.size as keyof typeof SIZES] : undefined;
   const own = typeof vm.spec.size === 'object' ? vm.spec.size : undefined;
   const disk = own?.disk ?? image.spec.defaults?.disk;
@@ -70,18 +76,20 @@ export function admitVM(wanted: VM, previous: VM | undefined, context: Admission
     const resolved = resolveVM(draft, world);
     if ('digest' in resolved) spec.resolved = resolved;
   }
+  const fromPool = claimRecord({ ...draft, spec }, previous, context);
+  if (fromPool !== undefined) spec.fromPool = fromPool;
   return holding({ ...draft, spec }, GUEST_FINALIZER);
 }
 
 /** `spec.size` is a known word, or whole numbers within limits: 1-256 vCPUs, memory and disk as quantities. */
-export const knownSize: Guard<VM> = {
+export const knownSize: Guard<VM | Pool> = {
   name: 'known-size',
   fences: () => NO_FENCES,
   judge: ({ after }) => (after === undefined ? undefined : wrongSize(after)),
 };
 
-function wrongSize(vm: VM): Refusal | undefined {
-  const size: unknown = vm.spec.size;
+function wrongSize({ spec }: VM | Pool): Refusal | undefined {
+  const size: unknown = spec.size;
   if (size === undefined) return undefined;
   if (typeof size === 'string') {
     const names = Object.keys(SIZES);

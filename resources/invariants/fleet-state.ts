@@ -94,6 +94,10 @@ export class FleetState {
     return this.#unclear.get(host);
   }
 
+  vm(key: string): VM | undefined {
+    return this.#vmsByHost.get(key);
+  }
+
   vmsOn(host: string): readonly VM[] {
     return this.#vmsByHost.in(host);
   }

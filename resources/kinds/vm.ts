@@ -2,13 +2,14 @@ import { hostRoom } from '../guards/host-guard.ts';
 import { immutable } from '../guards/immutable.ts';
 import { imageUse } from '../guards/in-use.ts';
 import { ownGuest } from '../guards/own-guest.ts';
-import { moveCompanions, standIn } from '../guards/stand-in.ts';
+import { standIn } from '../guards/stand-in.ts';
 import { vmQuota } from '../guards/tenant-guard.ts';
 import { enabledTenant, livingTenant } from '../guards/tenant-standing.ts';
 import { admitVM, knownSize } from '../guards/vm-admission.ts';
+import { vmCompanions } from '../guards/vm-companions.ts';
 import { vmVolumes } from '../guards/vm-volumes.ts';
 import { defineCoppiceKind, type ObjectOf } from '../meta/define-kind.ts';
-import { conditions, duration, oneOf, quantity } from '../meta/schema.ts';
+import { conditions, duration, instant, oneOf, quantity } from '../meta/schema.ts';
 import { labelSelector } from '../meta/selector-schema.ts';
 import { vmSize } from '../meta/size-schema.ts';
 import { Type } from '../meta/type.ts';
@@ -22,6 +23,15 @@ const resolved = Type.Object(
     disk: Type.Optional(quantity({ description: 'Disk.' })),
   },
   { description: 'What the wish came to when the VM was admitted to its quota.', 'x-coppice-writer': 'admission' },
+);
+
+const fromPool = Type.Object(
+  {
+    name: Type.String({ description: 'The pool.' }),
+    namespace: Type.String({ description: 'Its namespace; another than that of the VM for a shared pool.' }),
+    at: instant({ description: 'When it was taken. Before that the guest was not on the account of this tenant.' }),
+  },
+  { description: 'The pool whose member it took over.', 'x-coppice-writer': 'admission' },
 );
 
 const spec = Type.Object(
@@ -94,10 +104,12 @@ const spec = Type.Object(
     guestID: Type.Optional(
       Type.String({
         maxLength: 63,
-        description: 'The guest it is, on its host.',
-        'x-coppice-writer': ['admission', 'drain'],
+        description:
+          'The guest it is, on its host. A member of a pool that is taken leaves its guest to the VM that takes it.',
+        'x-coppice-writer': ['admission', 'placement', 'drain'],
       }),
     ),
+    fromPool: Type.Optional(fromPool),
     resolved: Type.Optional(resolved),
   },
   {
@@ -115,11 +127,12 @@ const placement = Type.Object(
   {
     host: Type.Optional(Type.String({ description: 'The host that was chosen; absent while it waits for one.' })),
     why: Type.Optional(
-      oneOf(['PaidFor', 'Fullest'], {
+      oneOf(['Claimed', 'PaidFor', 'Fullest'], {
         description:
-          'Why that one: PaidFor, its tenant leases it, which comes before all others; Fullest, it has the least free memory of those that fit.',
+          'Why that one: Claimed, a warm guest of a pool was there; PaidFor, its tenant leases it, which comes before all others; Fullest, it has the least free memory of those that fit.',
       }),
     ),
+    pool: Type.Optional(Type.String({ description: 'The pool whose guest it took; NAMESPACE/NAME of a shared one.' })),
     fitting: Type.Integer({ description: 'How many of the hosts that were looked at fit.' }),
     turnedDown: Type.Optional(
       Type.Array(
@@ -236,7 +249,7 @@ export const VM = defineCoppiceKind({
       standIn,
       hostRoom,
     ],
-    companions: moveCompanions,
+    companions: vmCompanions,
   },
 });
 export type VM = ObjectOf<typeof spec, typeof status>;

@@ -8,6 +8,7 @@ import type { WorldView } from '../guards/world.ts';
 import type { Host } from '../kinds/host.ts';
 import type { VM } from '../kinds/vm.ts';
 import { parseBytes } from '../meta/quantity.ts';
+import { type Claim, chooseMember, type IdleMembers, idleMembersOf } from './claim.ts';
 import { Explanation, type Placement } from './explanation.ts';
 
 /** Enough hosts that fit: looking further would not make a better choice, only a later one. */
@@ -19,6 +20,8 @@ export interface Bind {
   /** Above that of any earlier binding. */
   readonly epoch: number;
   readonly resolved: Wish['resolved'];
+  /** The member of a pool whose guest it takes there. */
+  readonly member?: VM;
   /** Why it is this host. */
   readonly placement: Placement;
 }
@@ -34,11 +37,17 @@ export interface Wait {
 }
 
 /**
- * Where a VM goes. The filter is the guard the server binds by, so what is decided here holds there unless the world moved. Hosts that the
+ * Where a VM goes: to a warm guest of a pool that it may take, else to a host. The filter is the guard the server binds by, so what is decided here holds there unless the world moved. Hosts that the
  * tenant leases come before others, since they are paid for; then the fullest by memory that still fits, so that empty hosts stay whole for
  * large VMs; then the name. `hosts` are looked at from `startAt` on and round.
  */
-export function decide(vm: VM, world: WorldView, hosts: readonly Host[], startAt = 0): Bind | Wait {
+export function decide(
+  vm: VM,
+  world: WorldView,
+  hosts: readonly Host[],
+  startAt = 0,
+  idle: IdleMembers = idleMembersOf(world),
+): Bind | Wait {
   const standing = standingRefusal(vm.metadata.namespace ?? '', world);
   if (standing !== undefined) return { kind: 'wait', reason: standing.cause ?? 'Forbidden', message: standing.message };
   const resolved = vm.spec.resolved ?? resolveVM(vm, world);
@@ -50,6 +59,8 @@ export function decide(vm: VM, world: WorldView, hosts: readonly Host[], startAt
   if (refusal !== undefined) return { kind: 'wait', reason: refusal.cause ?? 'Forbidden', message: refusal.message };
 
   const wish: Wish = { vm: wanted, resolved };
+  const claim = chooseMember(wish, world, idle);
+  if (claim !== undefined) return takeOver(claim, resolved);
   const explanation = new Explanation(wish, hosts.length);
   const fitting = fittingHosts(wish, world, hosts, startAt, explanation);
   const best = bestOf(fitting, world);
@@ -59,6 +70,12 @@ export function decide(vm: VM, world: WorldView, hosts: readonly Host[], startAt
   const host = best.metadata.name;
   const why = isPaidFor(best, vm, world) ? 'PaidFor' : 'Fullest';
   return { kind: 'bind', host, epoch: (vm.spec.epoch ?? 0) + 1, resolved, placement: { host, why, ...counts } };
+}
+
+/** The binding of the member is kept: it is the one its guest was made for. */
+function takeOver({ member, pool, hosts }: Claim, resolved: Wish['resolved']): Bind {
+  const { hostName: host = '', epoch = 1 } = member.spec;
+  return { kind: 'bind', host, epoch, resolved, member, placement: { host, why: 'Claimed', pool, fitting: hosts } };
 }
 
 function fittingHosts(

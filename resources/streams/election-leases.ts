@@ -20,6 +20,7 @@ export const ALL_DUTIES = [
   'scrub',
   'volume',
   'placement',
+  'pool',
   'drain',
   'vm-lifecycle',
   'garbage',

@@ -70,6 +70,7 @@ const UNHEARD: readonly DutyName[] = [
   'leaseset',
   'volume',
   'placement',
+  'pool',
   'drain',
   'vm-lifecycle',
   'garbage',
@@ -171,6 +172,11 @@ export class FleetWorld implements AsyncDisposable {
 
   startNodelet(name: string): void {
     this.#mac(name).start();
+  }
+
+  /** Something goes wrong on a Mac, as `--faults` says it. */
+  async suffers(name: string, ...faults: Parameters<SimDriver['inject']>[0]): Promise<void> {
+    await this.#mac(name).sim?.inject(faults);
   }
 
   /** The folder of a Mac, where its hook is. */
@@ -341,6 +347,7 @@ function missing(what: string): never {
 /** A nodelet and its simulated driver; what is on the disk outlives both. */
 class Mac {
   readonly guests = new Map<string, SimGuest>();
+  sim: SimDriver | undefined;
   readonly volumes = new Map<string, number>();
   readonly #start: () => { readonly nodelet: RunningNodelet; readonly stop: () => Promise<void> };
   #running: ReturnType<Mac['start']> | undefined;
@@ -355,6 +362,7 @@ class Mac {
   ) {
     this.#start = () => {
       const sim = new SimDriver({ host: memorySimHost(this.guests, this.volumes), capacity, clock });
+      this.sim = sim;
       const driver = new SerialDriver(sim, { clock, coldStarts: new Semaphore(2) });
       const ending = new AbortController();
       const storeIdentity = async () => ({ uid: store.uid, revision: store.revision() });

@@ -1,12 +1,12 @@
-import { waitsForScrub } from '../../resources/guards/host-scrub.ts';
-import { bySize, LEASE_FILTERS, type LeaseFilter, leaseRefusal, takesOver } from '../../resources/guards/lease-host.ts';
-import { leasedHostRefusal } from '../../resources/guards/lease-quota.ts';
-import { tenantRefusal } from '../../resources/guards/lease-tenant.ts';
-import type { WorldView } from '../../resources/guards/world.ts';
-import type { Host } from '../../resources/kinds/host.ts';
-import type { Lease } from '../../resources/kinds/lease.ts';
-import { counted } from '../../resources/meta/counted.ts';
-import { parseBytes, roughBytes } from '../../resources/meta/quantity.ts';
+import { waitsForScrub } from '../guards/host-scrub.ts';
+import { bySize, LEASE_FILTERS, type LeaseFilter, leaseRefusal, takesOver } from '../guards/lease-host.ts';
+import { leasedHostRefusal } from '../guards/lease-quota.ts';
+import { tenantRefusal } from '../guards/lease-tenant.ts';
+import type { WorldView } from '../guards/world.ts';
+import type { Host } from '../kinds/host.ts';
+import type { Lease } from '../kinds/lease.ts';
+import { counted } from '../meta/counted.ts';
+import { parseBytes, roughBytes } from '../meta/quantity.ts';
 
 export interface Grant {
   readonly kind: 'grant';
