@@ -1,5 +1,5 @@
 import { ApiError } from '../../resources/meta/api-error.ts';
-import { isObject, type KubeObject } from '../../resources/meta/object.ts';
+import { isObject, type JsonObject, type KubeObject } from '../../resources/meta/object.ts';
 import type { PlacedObject } from '../apply/placed.ts';
 import { type ApplyManner, sendApply, standing } from '../apply/send.ts';
 import type { Session } from '../session.ts';
@@ -92,8 +92,18 @@ async function elsewhere(session: Session, placed: PlacedObject, manner: ApplyMa
     // Refusals that are about that namespace come after all that is wrong with the object itself.
     const causes = error instanceof ApiError ? (error.details?.causes ?? []).map(({ reason }) => reason) : [];
     if (!causes.includes('ReservedName')) throw error;
-    return placed.object as KubeObject;
+    return completed(placed.object as KubeObject & { spec?: JsonObject });
   }
+}
+
+/** With what the server would have filled in of how many there are. */
+function completed({ spec, ...object }: KubeObject & { spec?: JsonObject }): KubeObject & { spec?: JsonObject } {
+  if (object.kind !== 'LeaseSet' || spec === undefined) return { ...object, ...(spec === undefined ? {} : { spec }) };
+  const schedules = Array.isArray(spec.schedules) ? spec.schedules : [];
+  const zoned = schedules.map((schedule: unknown) =>
+    isObject(schedule) ? { timeZone: 'UTC', ...schedule } : schedule,
+  );
+  return { ...object, spec: { replicas: 1, ...spec, ...(zoned.length === 0 ? {} : { schedules: zoned }) } };
 }
 
 function inNamespace(placed: PlacedObject, namespace: string): PlacedObject {

@@ -31,18 +31,30 @@ export class Grants {
   }
 
   next(lease: Lease): Granted {
+    const { granted, host } = this.#judge(lease);
+    if (host !== undefined) this.#take(lease, host);
+    return granted;
+  }
+
+  /** What the next one would get, without taking it. */
+  peek(lease: Lease): Granted {
+    return this.#judge(lease).granted;
+  }
+
+  #judge(lease: Lease): { readonly granted: Granted; readonly host?: Host } {
     const prices = this.#world.get(PRICE_LISTS, undefined, 'default');
     const least = { rate: leastHostRate(lease.spec, prices), bound: 'atLeast' } as const;
-    if (this.#hosts === undefined) return least;
+    if (this.#hosts === undefined) return { granted: least };
     const decision = decideGrant(lease, this.#world, [...this.#hosts.values()]);
-    if (decision.kind === 'wait') return { ...least, waits: decision.message };
+    if (decision.kind === 'wait') return { granted: { ...least, waits: decision.message } };
     const { host } = decision;
     const claim = takesOver(lease, host, this.#world) ? host.status?.lease : undefined;
-    this.#take(lease, host);
     const given = { bound: 'exactly', host: host.metadata.name } as const;
-    return claim === undefined
-      ? { ...given, rate: hostRate(host, prices) }
-      : { ...given, rate: parseMicros(claim.pricePerHour), heldUntil: claim.earliestEnd ?? claim.since };
+    const granted =
+      claim === undefined
+        ? { ...given, rate: hostRate(host, prices) }
+        : { ...given, rate: parseMicros(claim.pricePerHour), heldUntil: claim.earliestEnd ?? claim.since };
+    return { granted, host };
   }
 
   #take({ metadata }: Lease, host: Host): void {

@@ -1,4 +1,5 @@
-import { LEASES, PRICE_LISTS } from '../guards/refs.ts';
+import { ownerSetOf } from '../guards/lease-set.ts';
+import { LEASES } from '../guards/refs.ts';
 import { isOpen } from '../guards/world.ts';
 import type { Lease } from '../kinds/lease.ts';
 import type { LeaseSet } from '../kinds/lease-set.ts';
@@ -7,7 +8,6 @@ import { type Amounts, boundOf, type CostFacts, type ObjectChange } from './cost
 import type { Granted, Grants } from './grants.ts';
 import { minimumOf, owedAtOnce, rateOf, releasesOf } from './lease-costs.ts';
 import { divided, exactMoney, type Micros } from './money.ts';
-import { leastHostRate } from './rates.ts';
 import { weeklyReplicaMs } from './replica-time.ts';
 import { wantedAt } from './wanted-at.ts';
 
@@ -31,7 +31,8 @@ export function leaseSetCost(
     grants.next(aLease(set)),
   );
   const rates = [...members.map(rateOf), ...fresh.map(({ rate }) => rate)];
-  const [is, was] = [timeCost(after, rates, facts), timeCost(before, rates, facts)];
+  const later = grants.peek(aLease(set));
+  const [is, was] = [timeCost(after, rates, later, facts), timeCost(before, rates, later, facts)];
   const leaving = releasesOf(members, facts.nowMs).slice(0, Math.max(0, members.length - wanted));
   const [from] = leaving.filter((instant) => instant !== undefined);
   const perHour = is.perHour - was.perHour;
@@ -50,9 +51,7 @@ export function leaseSetCost(
 function membersOf({ metadata }: LeaseSet, { world }: CostFacts): readonly Lease[] {
   return [...world.list(LEASES, metadata.namespace)].filter(
     (lease) =>
-      isOpen(lease) &&
-      lease.metadata.deletionTimestamp === undefined &&
-      lease.metadata.ownerReferences?.some(({ kind, uid }) => kind === 'LeaseSet' && uid === metadata.uid),
+      isOpen(lease) && lease.metadata.deletionTimestamp === undefined && ownerSetOf(lease)?.uid === metadata.uid,
   );
 }
 
@@ -62,24 +61,25 @@ function aLease({ metadata, spec }: LeaseSet): Lease {
   return { apiVersion: 'coppice.dev/v1', kind: 'Lease', metadata: own, spec: spec.template.spec };
 }
 
-interface TimeCost {
-  readonly perHour: Micros;
-  readonly bound: 'exactly' | 'atLeast' | 'about';
-}
-
-/** What the leases of a set cost an hour, on average: the price of each that it may come to have, over the time that they are there. */
-function timeCost(set: LeaseSet | undefined, known: readonly Micros[], facts: CostFacts): TimeCost {
-  if (set === undefined) return { perHour: 0n, bound: 'exactly' };
-  const most = mostOf(set);
-  const least = leastHostRate(set.spec.template.spec, facts.world.get(PRICE_LISTS, undefined, 'default'));
-  const rates = Array.from({ length: most }, (_, i) => known[i] ?? least);
+/**
+ * What the leases of a set cost an hour, on average: the price of each that it may come to have, over the time that they are there. Those that come later are
+ * taken to cost what the next one would.
+ */
+function timeCost(
+  set: LeaseSet | undefined,
+  known: readonly Micros[],
+  later: Granted,
+  facts: CostFacts,
+): Pick<Amounts, 'perHour' | 'bound'> {
+  const most = set === undefined ? 0 : mostOf(set);
+  if (set === undefined || most === 0) return { perHour: 0n, bound: 'exactly' };
+  const rates = Array.from({ length: most }, (_, i) => known[i] ?? later.rate);
   const sum = rates.reduce((total, rate) => total + rate, 0n);
-  if (most === 0) return { perHour: 0n, bound: 'exactly' };
   const perHour = divided(sum * BigInt(Math.round(weeklyOf(set, facts))), WEEK_MS * BigInt(most));
-  const alike = rates.every((rate) => rate === rates[0]);
+  if (known.length < most) return { perHour, bound: later.bound === 'atLeast' ? 'atLeast' : 'about' };
   // Which of several prices is paid for how long is not known, unless all are there all the time.
-  if (!alike && set.spec.schedules !== undefined) return { perHour, bound: 'about' };
-  return { perHour, bound: known.length < most ? 'atLeast' : 'exactly' };
+  const isKnown = set.spec.schedules === undefined || rates.every((rate) => rate === rates[0]);
+  return { perHour, bound: isKnown ? 'exactly' : 'about' };
 }
 
 function mostOf({ spec }: LeaseSet): number {

@@ -2,7 +2,7 @@ const WEEK_MS = 7 * 24 * 3_600_000;
 /** Schedules that come round in a month are seen at least once in as many weeks. */
 const WEEKS = 5;
 /** Schedules can begin every minute; what lies beyond as many steps is taken to go on alike. */
-const MAX_STEPS = 10_000;
+const MAX_STEPS = 3_000;
 
 /** How many there should be, and until when at least; absent means for good. */
 export interface WantedNow {
@@ -17,18 +17,19 @@ export interface WantedNow {
 export function weeklyReplicaMs(wantedAt: (atMs: number) => WantedNow, nowMs: number, minimumMs: number): number {
   const [fromMs, endMs] = [nowMs + WEEK_MS, nowMs + WEEK_MS * WEEKS];
   let ends: readonly number[] = [];
-  let total = 0;
+  let [early, total] = [0, 0];
   let atMs = nowMs;
   for (let step = 0; atMs < endMs && step < MAX_STEPS; step++) {
     const { replicas, until = endMs } = wantedAt(atMs);
     ends = replicasAt(ends, replicas, atMs, minimumMs);
     const release = ends.length > replicas ? Math.min(...ends.filter((end) => end > atMs)) : endMs;
     const nextMs = Math.min(until, release, endMs);
+    early += ends.length * Math.max(0, Math.min(nextMs, fromMs) - atMs);
     total += ends.length * Math.max(0, nextMs - Math.max(atMs, fromMs));
     atMs = nextMs;
   }
-  const measured = atMs - fromMs;
-  return measured <= 0 ? ends.length * WEEK_MS : (total * WEEK_MS) / measured;
+  const isEarly = atMs <= fromMs;
+  return ((isEarly ? early : total) * WEEK_MS) / (atMs - (isEarly ? nowMs : fromMs));
 }
 
 /** When the minimum of each that is there is over, once those went that may and are not wanted, and those came that are missing. */

@@ -6,9 +6,11 @@ import { leaseMinimum } from './lease-minimum.ts';
 import { lesseeAlone } from './lessee-alone.ts';
 import { movesWithGuest } from './moves-with-guest.ts';
 import { oneLeasePerHost } from './one-lease-per-host.ts';
+import { oneVMPerVolume } from './one-vm-per-volume.ts';
 import { runningHasGuest } from './running-has-guest.ts';
 import { scrubBeforeFree } from './scrub-before-free.ts';
 import { twoMacosGuests } from './two-macos-guests.ts';
+import { volumeOnItsHost } from './volume-on-its-host.ts';
 import { withinAllocatable } from './within-allocatable.ts';
 import { withinQuota } from './within-quota.ts';
 
@@ -26,4 +28,6 @@ export const INVARIANTS: readonly Invariant[] = [
   runningHasGuest,
   drainingTakesNone,
   movesWithGuest,
+  oneVMPerVolume,
+  volumeOnItsHost,
 ];

@@ -22,6 +22,7 @@ import { Lease } from '../../resources/kinds/lease.ts';
 import { Namespace } from '../../resources/kinds/namespace.ts';
 import { Tenant } from '../../resources/kinds/tenant.ts';
 import { VM } from '../../resources/kinds/vm.ts';
+import { Volume } from '../../resources/kinds/volume.ts';
 import { isTrue } from '../../resources/meta/condition.ts';
 import { parseDuration } from '../../resources/meta/duration.ts';
 import type { KubeObject } from '../../resources/meta/object.ts';
@@ -67,6 +68,7 @@ const UNHEARD: readonly DutyName[] = [
   'image',
   'lease',
   'leaseset',
+  'volume',
   'placement',
   'pool',
   'drain',
@@ -182,6 +184,11 @@ export class FleetWorld implements AsyncDisposable {
     return join(this.#folder, name);
   }
 
+  /** The bytes of the files of volumes on a Mac, by id. */
+  volumesOn(name: string): Map<string, number> {
+    return this.#mac(name).volumes;
+  }
+
   /** Guests that are on a Mac, by id. */
   guestsOn(name: string): ReadonlyMap<string, SimGuest> {
     return this.#mac(name).guests;
@@ -247,6 +254,10 @@ export class FleetWorld implements AsyncDisposable {
 
   vm(key: string): VM | undefined {
     return this.#find<VM>(VM, key);
+  }
+
+  volume(key: string): Volume | undefined {
+    return this.#find<Volume>(Volume, key);
   }
 
   host(name: string): Host {
@@ -337,6 +348,7 @@ function missing(what: string): never {
 class Mac {
   readonly guests = new Map<string, SimGuest>();
   sim: SimDriver | undefined;
+  readonly volumes = new Map<string, number>();
   readonly #start: () => { readonly nodelet: RunningNodelet; readonly stop: () => Promise<void> };
   #running: ReturnType<Mac['start']> | undefined;
 
@@ -349,7 +361,7 @@ class Mac {
     capacity: ConstructorParameters<typeof SimDriver>[0]['capacity'],
   ) {
     this.#start = () => {
-      const sim = new SimDriver({ host: memorySimHost(this.guests), capacity, clock });
+      const sim = new SimDriver({ host: memorySimHost(this.guests, this.volumes), capacity, clock });
       this.sim = sim;
       const driver = new SerialDriver(sim, { clock, coldStarts: new Semaphore(2) });
       const ending = new AbortController();
