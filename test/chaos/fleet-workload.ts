@@ -1,9 +1,11 @@
 import type { ApiClient, ResourceClient } from '../../apiserver/client/client.ts';
 import type { Clock } from '../../resources/ambient/clock.ts';
 import { rfc3339 } from '../../resources/ambient/clock.ts';
+import { LEASE_SET_LABEL } from '../../resources/guards/lease-set.ts';
 import { Host } from '../../resources/kinds/host.ts';
 import { Image } from '../../resources/kinds/image.ts';
 import { Lease } from '../../resources/kinds/lease.ts';
+import { LeaseSet } from '../../resources/kinds/lease-set.ts';
 import { Policy } from '../../resources/kinds/policy.ts';
 import { Pool } from '../../resources/kinds/pool.ts';
 import { Tenant } from '../../resources/kinds/tenant.ts';
@@ -26,6 +28,7 @@ const MOST_VMS = 30;
 const MOST_LEASES = 6;
 const MOST_POOLS = 4;
 const WARM_SIZE = { vcpus: 1, memory: '1Gi' };
+const MOST_SETS = 2;
 
 type Deed = readonly [weight: number, name: string, act: (signal: AbortSignal) => Promise<unknown>];
 
@@ -92,6 +95,14 @@ export class FleetWorkload {
       ],
       [4, 'lease released', (signal) => this.#release(signal, false)],
       [3, 'lease forced to end', (signal) => this.#release(signal, true)],
+      [5, 'set of leases made', (signal) => this.#makeSet(signal)],
+      [10, 'set of leases scaled', (signal) => this.#scaleSet(signal)],
+      [
+        2,
+        'set of leases deleted',
+        (signal) => this.#one(LeaseSet, signal, (sets, { metadata }) => sets.delete(metadata.name, {}, signal)),
+      ],
+      [1, 'lease taken out of its set', (signal) => this.#takeOut(signal)],
       [6, 'tenant made', (signal) => this.#makeTenant(this.#deps.random.pick(TENANTS), signal)],
       [
         1,
@@ -176,6 +187,33 @@ export class FleetWorkload {
       ...(random.oneIn(8) ? { allowBusy: true } : {}),
     } as Lease['spec'];
     return this.#create<Lease>(Lease, random.pick(TENANTS), `lease-${this.#made++}`, spec, signal);
+  }
+
+  async #makeSet(signal: AbortSignal): Promise<unknown> {
+    const { random } = this.#deps;
+    const { items } = await this.#deps.client.resource<LeaseSet>(LeaseSet).list({}, signal);
+    if (items.length >= MOST_SETS) return NOTHING;
+    const nights = { name: 'nights', start: '0 22 * * *', duration: '9h', timeZone: 'Europe/Berlin', replicas: 2 };
+    const spec = {
+      replicas: random.below(3),
+      ...(random.oneIn(2) ? { schedules: [nights] } : {}),
+      template: { spec: { releasePolicy: random.oneIn(2) ? 'WhenAllowed' : 'Refuse' } },
+    } as LeaseSet['spec'];
+    return this.#create<LeaseSet>(LeaseSet, random.pick(TENANTS), `set-${this.#made++}`, spec, signal);
+  }
+
+  #scaleSet(signal: AbortSignal): Promise<unknown> {
+    const spec = { replicas: this.#deps.random.below(4) };
+    return this.#one(LeaseSet, signal, (sets, { metadata }) =>
+      sets.patch(metadata.name, { spec }, { subresource: 'scale' }, signal),
+    );
+  }
+
+  #takeOut(signal: AbortSignal): Promise<unknown> {
+    return this.#one(Lease, signal, (leases, { metadata }) => {
+      if (metadata.labels?.[LEASE_SET_LABEL] === undefined) return NOTHING;
+      return leases.patch(metadata.name, { metadata: { labels: { [LEASE_SET_LABEL]: null } } }, {}, signal);
+    });
   }
 
   #release(signal: AbortSignal, force: boolean): Promise<unknown> {
