@@ -21,6 +21,7 @@ import ImagesBuild from './commands/images/build.ts';
 import Kubeconfig from './commands/kubeconfig.ts';
 import LeaseCreate from './commands/lease/create.ts';
 import LeaseGet from './commands/lease/get.ts';
+import LeaseIdle from './commands/lease/idle.ts';
 import LeaseList from './commands/lease/list.ts';
 import LeaseRelease from './commands/lease/release.ts';
 import Logs from './commands/logs.ts';
@@ -31,6 +32,7 @@ import PkiShow from './commands/pki/show.ts';
 import Plan from './commands/plan.ts';
 import Rebalance from './commands/rebalance.ts';
 import Restore from './commands/restore.ts';
+import Scale from './commands/scale.ts';
 import Scrub from './commands/scrub.ts';
 import Status from './commands/status.ts';
 import TenantCreate from './commands/tenant/create.ts';
@@ -71,6 +73,7 @@ export const COMMANDS = {
   kubeconfig: Kubeconfig,
   'lease:create': LeaseCreate,
   'lease:get': LeaseGet,
+  'lease:idle': LeaseIdle,
   'lease:list': LeaseList,
   'lease:release': LeaseRelease,
   logs: Logs,
@@ -81,6 +84,7 @@ export const COMMANDS = {
   plan: Plan,
   rebalance: Rebalance,
   restore: Restore,
+  scale: Scale,
   scrub: Scrub,
   status: Status,
   'tenant:create': TenantCreate,

@@ -149,11 +149,7 @@ export const AUTHORIZATION: AuthorizationTable = {
   'coppice.dev/leasesets/status': status('leaseset', 'owner'),
   'coppice.dev/leasesets/scale': { get: [...READERS, 'owner'], update: OWNER, patch: OWNER },
 
-  'coppice.dev/pools': {
-    ...owned,
-    update: [...OWNER, 'controller:pool'],
-    patch: [...CASCADE, 'owner', 'controller:pool'],
-  },
+  'coppice.dev/pools': owned,
   'coppice.dev/pools/status': status('pool', 'owner'),
   'coppice.dev/pools/scale': { get: [...READERS, 'owner'], update: OWNER, patch: OWNER },
 
@@ -176,7 +172,7 @@ export const AUTHORIZATION: AuthorizationTable = {
     get: [...EVERYONE, 'owner'],
     list: [...EVERYONE, 'owner'],
     watch: [...EVERYONE, 'owner'],
-    create: [...OWNER, 'controller:drain'],
+    create: [...OWNER, 'controller:pool', 'controller:drain'],
     update: ['operator', 'owner', 'host', 'controller:placement', 'controller:vm-lifecycle'],
     patch: [
       'operator',
@@ -188,6 +184,7 @@ export const AUTHORIZATION: AuthorizationTable = {
       'controller:garbage',
     ],
     delete: [
+      'controller:pool',
       'operator',
       'owner',
       'controller:drain',

@@ -50,7 +50,7 @@ function begin(vm: VM, { setbackOf, monotonicMs }: MoveDeps): Next {
 }
 
 function follow(vm: VM, standIn: VM, deps: MoveDeps): Next {
-  if (!isLike(standIn, vm) || standIn.spec.epoch === undefined)
+  if (!isLike(standIn, vm))
     return { steps: [drop(vm, standIn, `it is not what ${vm.metadata.name} is any more`, false)] };
   const { hostName } = standIn.spec;
   if (hostName === undefined) {

@@ -30,7 +30,11 @@ export function grantStatus(lease: Lease, host: Host, nowMs: number): StatusFiel
     phase: 'Active',
     host: name,
     waiting: undefined,
-    ...told(lease, nowMs, [granted(name), { type: 'Ready', status: 'True', reason: 'Active', message: `has ${name}` }]),
+    ...told(lease, nowMs, [
+      granted(name),
+      { type: 'Ready', status: 'True', reason: 'Active', message: `has ${name}` },
+      inUse(lease, name, false),
+    ]),
   };
 }
 
@@ -41,11 +45,27 @@ const granted = (host: string): Told => ({
   message: `host ${host} was given`,
 });
 
-/** The status of a lease that has its host: `host` undefined means that it is gone. */
-export function activeStatus(lease: Lease, host: Host | undefined, suspect: string | undefined, nowMs: number) {
+/** Whether VMs of the lessee are on the host; since when, the condition says. */
+function inUse({ metadata }: Lease, host: string, used: boolean): Told {
+  const type = 'InUse';
+  if (used) return { type, status: 'True', reason: 'HasVMs', message: `VMs of ${metadata.namespace} are on ${host}` };
+  return { type, status: 'False', reason: 'NoVM', message: `no VM of ${metadata.namespace} is on ${host}` };
+}
+
+/** What is known of the host of a lease. */
+interface Standing {
+  /** Undefined: it is gone. */
+  readonly host: Host | undefined;
+  /** Whether VMs of the lessee are on it. */
+  readonly used: boolean;
+}
+
+/** The status of a lease that has its host. */
+export function activeStatus(lease: Lease, { host, used }: Standing, suspect: string | undefined, nowMs: number) {
   return told(lease, nowMs, [
     granted(lease.status?.host ?? ''),
     readyOf(lease, host),
+    inUse(lease, lease.status?.host ?? '', used),
     ...clockCondition(lease, suspect),
   ]);
 }
@@ -84,7 +104,12 @@ export function endedStatus(lease: Lease, nowMs: number): StatusFields<Lease> {
   return {
     phase: 'Ended',
     waiting: undefined,
-    ...told(lease, nowMs, [{ type: 'Ready', status: 'False', reason: 'Ended', message }]),
+    ...told(lease, nowMs, [
+      { type: 'Ready', status: 'False', reason: 'Ended', message },
+      ...(findCondition(lease, 'InUse') === undefined
+        ? []
+        : [{ type: 'InUse', status: 'False', reason: 'Ended', message: 'it is over' } as const]),
+    ]),
   };
 }
 

@@ -54,7 +54,7 @@ export function claimCompanions(
 ): readonly CompanionWrite[] {
   if (after === undefined || !takesGuest(after, before)) return [];
   const [member] = othersOfGuest(after, world);
-  if (member === undefined) return [];
+  if (member?.spec.claimable !== true) return [];
   const { name, namespace = '' } = member.metadata;
   const pool = poolOf(member, world);
   return [
@@ -65,9 +65,16 @@ export function claimCompanions(
   ];
 }
 
-/** Counted in the same transaction: no claim is missed, and none counts twice. */
+/** Counted in the same transaction: no claim is missed, none counts twice, and what is taken is not said to be there. */
 function withClaim(pool: Pool): Pool {
-  return { ...pool, status: { ...pool.status, claimed: (pool.status?.claimed ?? 0) + 1 } };
+  const { claimed = 0, ready, replicas } = pool.status ?? {};
+  const one = (count: number | undefined) => (count === undefined ? undefined : Math.max(0, count - 1));
+  const [left, there] = [one(ready), one(replicas)];
+  const counts = {
+    ...(left === undefined ? {} : { ready: left }),
+    ...(there === undefined ? {} : { replicas: there }),
+  };
+  return { ...pool, status: { ...pool.status, ...counts, claimed: claimed + 1 } };
 }
 
 /** What is kept of a claim on the VM that took the guest: from then on the guest is on its account. */

@@ -8,12 +8,18 @@ import { type Change, fence, type Guard, NO_FENCES } from './guard.ts';
 import { isDraining } from './host-drain.ts';
 import { waitsForScrub } from './host-scrub.ts';
 import { isLessee } from './lessee.ts';
+import { poolOf } from './pool-members.ts';
 import { HOSTS, POLICIES, TENANTS } from './refs.ts';
 import { flexShare, guestIsGone, guestIsOff, microVCPUs } from './shares.ts';
+import { volumesRefusal } from './vm-volumes.ts';
 import type { WorldView } from './world.ts';
 
 /** Which filter turned a host down. The order is the order they are asked in. */
 export const HOST_FILTERS = [
+  'VolumeNotFound',
+  'VolumeNotReady',
+  'VolumeElsewhere',
+  'VolumesUnsupported',
   'NotReady',
   'Draining',
   'Cordoned',
@@ -50,6 +56,8 @@ export interface Wish {
 export function hostRefusal(wish: Wish, host: Host, world: WorldView): HostRefusal | undefined {
   const refuse = (filter: HostFilter, message: string): HostRefusal => ({ filter, message });
   const name = host.metadata.name;
+  const volumes = volumesRefusal(wish.vm, wish.resolved.guestOS, host, world);
+  if (volumes !== undefined) return volumes;
   if (!isTrue(host, 'Ready')) return refuse('NotReady', `host ${name} is not ready`);
   if (isDraining(host)) return refuse('Draining', `host ${name} is being drained`);
   if (host.spec.cordoned === true) return refuse('Cordoned', `host ${name} is cordoned`);
@@ -86,6 +94,9 @@ function leaseRefusal({ vm, resolved }: Wish, host: Host, world: WorldView, refu
   const lessee = host.status?.lease?.namespace;
   const own = isLessee(host, vm.metadata.namespace ?? '', world);
   const name = host.metadata.name;
+  if (lessee !== undefined && vm.spec.claimable === true && poolOf(vm, world)?.spec.shared === true) {
+    return refuse('LeasedToOthers', `host ${name} is leased; members of a shared pool run where nobody leases`);
+  }
   if (lessee !== undefined && !own && policy?.spec.exclusiveLeasedHosts !== false) {
     return refuse('LeasedToOthers', `host ${name} is leased to another tenant`);
   }
@@ -183,6 +194,7 @@ export const hostFacts: Guard<Host> = {
         scrub: waitsForScrub(host),
         slots: usableSlots(host),
         ready: isTrue(host, 'Ready'),
+        volumes: host.status?.driver?.volumes,
       };
     const name = (after ?? before)?.metadata.name ?? '';
     return jsonEqual(facts(before), facts(after)) ? NO_FENCES : { bump: [fence.host(name)], compare: [] };

@@ -1,13 +1,17 @@
 import type { Pool } from '../kinds/pool.ts';
 import type { VM } from '../kinds/vm.ts';
 import { isTrue } from '../meta/condition.ts';
-import type { OwnerReference } from '../meta/object.ts';
+import { jsonEqual, type OwnerReference } from '../meta/object.ts';
 import { parseBytes } from '../meta/quantity.ts';
-import { POOLS } from './refs.ts';
+import { matchesLabels } from '../meta/selector.ts';
+import { HOSTS, POOLS } from './refs.ts';
 import type { WorldView } from './world.ts';
 
 /** On a member: the name of its pool. */
 export const POOL_LABEL = 'coppice.dev/pool';
+
+/** Members are named `POOL-xxxxx`. */
+export const MEMBER_SUFFIX_LENGTH = 5;
 
 /** Which Pool controls a VM that is kept warm; undefined for all other VMs. */
 export function poolRefOf(vm: VM): OwnerReference | undefined {
@@ -43,6 +47,21 @@ export function shapeOf({ spec }: VM): string | undefined {
   if (resolved === undefined) return undefined;
   const { digest, guestOS, vcpus, memory, disk } = resolved;
   return [digest, guestOS, vcpus, parseBytes(memory), disk === undefined ? '' : parseBytes(disk), spec.class].join(' ');
+}
+
+/**
+ * Whether a member is one that a VM takes as soon as both are there: of its namespace, of its image, size and class, and on a host it may have. It need not
+ * be up yet.
+ */
+export function isMadeFor(member: VM, vm: VM, world: WorldView): boolean {
+  const { metadata, spec } = member;
+  if (poolRefOf(member) === undefined || metadata.namespace !== vm.metadata.namespace) return false;
+  if (metadata.deletionTimestamp !== undefined || spec.power !== 'Running') return false;
+  if (shapeOf(member) !== shapeOf(vm)) return false;
+  const selector = vm.spec.hostSelector;
+  if (selector === undefined || jsonEqual(selector, spec.hostSelector)) return true;
+  const host = spec.hostName === undefined ? undefined : world.get(HOSTS, undefined, spec.hostName);
+  return host !== undefined && matchesLabels(selector, host.metadata.labels ?? {});
 }
 
 /** Whether a VM is one that would rather take a guest that is up than wait for its own. Members themselves do not, nor does one whose guest is to be another VM's. */

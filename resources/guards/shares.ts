@@ -24,6 +24,8 @@ export interface HostShare {
   readonly namespace: string;
   readonly microVCPUs: number;
   readonly memoryBytes: number;
+  /** Its own disk, whether it runs or not. */
+  readonly diskBytes: number;
   readonly macosGuests: number;
 }
 
@@ -94,6 +96,7 @@ export function hostShareOf(vm: VM, world: WorldView): HostShare | undefined {
     namespace: vm.metadata.namespace ?? '',
     microVCPUs: held ? microVCPUs(resolved.vcpus, vm.spec.class, flexShare(policy, host?.spec.group)) : 0,
     memoryBytes: held ? (parseBytes(resolved.memory) ?? 0) : 0,
+    diskBytes: resolved.disk === undefined ? 0 : (parseBytes(resolved.disk) ?? 0),
     macosGuests: held && resolved.guestOS === 'macos' ? 1 : 0,
   };
 }

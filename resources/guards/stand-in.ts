@@ -15,6 +15,9 @@ import type { WorldView } from './world.ts';
 
 const VM_REF = { group: 'coppice.dev', version: 'v1', plural: 'vms', kind: 'VM', namespaced: true } as const;
 
+/** Of a binding that does not say which it is. */
+const FIRST_EPOCH = 1;
+
 /** The VM that one stands in for, while there is that very one. */
 export function originalOf(standIn: VM, world: WorldView): VM | undefined {
   const { standsInFor } = standIn.spec;
@@ -40,9 +43,10 @@ export function standsInFor({ metadata, spec }: VM, vm: VM): boolean {
 /** Admission: a stand-in is what its VM was admitted as, in the binding after that VM's; a VM that takes a guest over takes over what is known of it. */
 export function admitMove(draft: VM, previous: VM | undefined, { world, nowMs }: AdmissionContext): VM {
   if (previous === undefined) {
-    const { resolved, epoch } = originalOf(draft, world)?.spec ?? {};
-    const taken = { ...(resolved === undefined ? {} : { resolved }), ...(epoch === undefined ? {} : { epoch }) };
-    return { ...draft, spec: { ...draft.spec, ...taken } };
+    const original = originalOf(draft, world);
+    if (original === undefined) return draft;
+    const { resolved, epoch = FIRST_EPOCH } = original.spec;
+    return { ...draft, spec: { ...draft.spec, epoch, ...(resolved === undefined ? {} : { resolved }) } };
   }
   const taken = takenBy({ before: previous, after: draft }, world);
   return taken === undefined ? draft : { ...draft, status: statusFrom(taken, draft, nowMs) };
@@ -139,7 +143,7 @@ function unfit(before: VM, after: VM, taken: VM): string | undefined {
   if (after.metadata.deletionTimestamp !== undefined) return 'it is being deleted';
   const { hostName, epoch = 0 } = taken.spec;
   if (after.spec.hostName !== hostName) return `that is on host ${hostName}, not on ${after.spec.hostName}`;
-  if (after.spec.epoch !== epoch || epoch <= (before.spec.epoch ?? 0))
+  if (after.spec.epoch !== epoch || epoch <= (before.spec.epoch ?? FIRST_EPOCH))
     return `it is of binding ${epoch}, the VM was in ${before.spec.epoch}`;
   if (!isLike(taken, after)) return 'it is another kind of VM by now';
   return isReadyToTake(taken) ? undefined : 'it is not ready';

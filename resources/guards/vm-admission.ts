@@ -1,4 +1,5 @@
 import type { Image } from '../kinds/image.ts';
+import type { Pool } from '../kinds/pool.ts';
 import type { VM } from '../kinds/vm.ts';
 import type { AdmissionContext } from '../meta/define-kind.ts';
 import { encodeJson } from '../meta/json.ts';
@@ -81,14 +82,14 @@ export function admitVM(wanted: VM, previous: VM | undefined, context: Admission
 }
 
 /** `spec.size` is a known word, or whole numbers within limits: 1-256 vCPUs, memory and disk as quantities. */
-export const knownSize: Guard<VM> = {
+export const knownSize: Guard<VM | Pool> = {
   name: 'known-size',
   fences: () => NO_FENCES,
   judge: ({ after }) => (after === undefined ? undefined : wrongSize(after)),
 };
 
-function wrongSize(vm: VM): Refusal | undefined {
-  const size: unknown = vm.spec.size;
+function wrongSize({ spec }: VM | Pool): Refusal | undefined {
+  const size: unknown = spec.size;
   if (size === undefined) return undefined;
   if (typeof size === 'string') {
     const names = Object.keys(SIZES);

@@ -1,11 +1,13 @@
 import type { Host } from '../kinds/host.ts';
 import type { Lease } from '../kinds/lease.ts';
 import type { VM } from '../kinds/vm.ts';
+import type { Volume } from '../kinds/volume.ts';
 import { entry } from '../meta/map-entry.ts';
 import { type KubeObject, objectKey, splitKey } from '../meta/object.ts';
 import { resourceId } from '../meta/resource-id.ts';
-import type { Ref } from './refs.ts';
+import { HOSTS, type Ref, VOLUMES } from './refs.ts';
 import { type HostShare, hostShareOf, sumOfShares, type TenantShare, tenantShareOf } from './shares.ts';
+import { isVolumeLost, liesOn } from './volume-facts.ts';
 
 /** What guards, companions and placement judge by: live objects, and sums over them. Objects are shared: never change one. */
 export interface WorldView {
@@ -15,6 +17,8 @@ export interface WorldView {
   tenantUse(namespace: string): TenantUse;
   /** What the guests bound to a host hold of it; without one of them, by its guestID, where that is the asker's own. */
   hostUse(name: string, without?: string): HostUse;
+  /** The volumes that lie on a host and are not lost. Those of another host of its name are not among them. */
+  volumesOn(host: string): Iterable<Volume>;
 }
 
 interface TenantUse {
@@ -32,6 +36,8 @@ export interface HostUse {
   /** Guaranteed share, in millionths of a vCPU. */
   readonly microVCPUs: number;
   readonly memoryBytes: number;
+  /** The guests' own disks at their full size. */
+  readonly diskBytes: number;
   readonly macosGuests: number;
   /** Namespaces with a guest here. */
   readonly namespaces: ReadonlySet<string>;
@@ -48,7 +54,12 @@ export interface Held {
 }
 
 /** The resources whose objects sums are made of. */
-const SUMMED: ReadonlySet<string> = new Set(['coppice.dev/vms', 'coppice.dev/hosts', 'coppice.dev/leases']);
+const SUMMED: ReadonlySet<string> = new Set([
+  'coppice.dev/vms',
+  'coppice.dev/hosts',
+  'coppice.dev/leases',
+  'coppice.dev/volumes',
+]);
 
 /**
  * The world as a set of objects with derived sums, kept up by `set`. A value laid over the committed one (`assume`) counts until the
@@ -65,6 +76,8 @@ export class World implements WorldView {
   /** By namespace: the hosts that are its, and its Leases that are not over. */
   readonly #leasedHosts = new Map<string, Set<string>>();
   readonly #openLeases = new Map<string, Set<string>>();
+  /** By host: the volumes that name it. */
+  readonly #volumesByHost = new Map<string, Set<string>>();
   #questions = 0;
 
   /** How many questions of a `WorldView` were answered. What was judged without one depends on no other object than its own. */
@@ -107,15 +120,28 @@ export class World implements WorldView {
     const byGuest = new Map<string, HostShare>();
     for (const share of this.#hosts.get(name)?.values() ?? []) byGuest.set(share.guestID, share);
     if (without !== undefined) byGuest.delete(without);
-    let [microVCPUs, memoryBytes, macosGuests] = [0, 0, 0];
+    let [microVCPUs, memoryBytes, diskBytes, macosGuests] = [0, 0, 0, 0];
     const namespaces = new Set<string>();
     for (const share of byGuest.values()) {
       microVCPUs += share.microVCPUs;
       memoryBytes += share.memoryBytes;
+      diskBytes += share.diskBytes;
       macosGuests += share.macosGuests;
       namespaces.add(share.namespace);
     }
-    return { guests: byGuest.size, microVCPUs, memoryBytes, macosGuests, namespaces };
+    return { guests: byGuest.size, microVCPUs, memoryBytes, diskBytes, macosGuests, namespaces };
+  }
+
+  *volumesOn(host: string): Iterable<Volume> {
+    this.#questions++;
+    const keys = this.#volumesByHost.get(host);
+    if (keys === undefined) return;
+    const there = this.#current(resourceId(HOSTS), host) as Host | undefined;
+    for (const key of keys) {
+      const volume = this.#current(resourceId(VOLUMES), key) as Volume | undefined;
+      if (volume === undefined || isVolumeLost(volume)) continue;
+      if (there === undefined || liesOn(volume, there)) yield volume;
+    }
   }
 
   /** A committed value at a revision (`undefined` = removed). Drops an assumption that it has caught up with. */
@@ -211,6 +237,14 @@ export class World implements WorldView {
         return;
       case 'coppice.dev/leases':
         move(this.#openLeases, key, openIn(before as Lease | undefined), openIn(after as Lease | undefined));
+        return;
+      case 'coppice.dev/volumes':
+        move(
+          this.#volumesByHost,
+          key,
+          (before as Volume | undefined)?.spec.hostName,
+          (after as Volume | undefined)?.spec.hostName,
+        );
     }
   }
 

@@ -15,4 +15,5 @@ export const WATCHED: readonly ResourceRef[] = [
   ours('Host', 'hosts', false),
   ours('Lease', 'leases', true),
   ours('VM', 'vms', true),
+  ours('Volume', 'volumes', true),
 ];

@@ -22,6 +22,7 @@ import { Lease } from '../../resources/kinds/lease.ts';
 import { Namespace } from '../../resources/kinds/namespace.ts';
 import { Tenant } from '../../resources/kinds/tenant.ts';
 import { VM } from '../../resources/kinds/vm.ts';
+import { Volume } from '../../resources/kinds/volume.ts';
 import { isTrue } from '../../resources/meta/condition.ts';
 import { parseDuration } from '../../resources/meta/duration.ts';
 import type { KubeObject } from '../../resources/meta/object.ts';
@@ -67,7 +68,9 @@ const UNHEARD: readonly DutyName[] = [
   'image',
   'lease',
   'leaseset',
+  'volume',
   'placement',
+  'pool',
   'drain',
   'vm-lifecycle',
   'garbage',
@@ -171,9 +174,19 @@ export class FleetWorld implements AsyncDisposable {
     this.#mac(name).start();
   }
 
+  /** Something goes wrong on a Mac, as `--faults` says it. */
+  async suffers(name: string, ...faults: Parameters<SimDriver['inject']>[0]): Promise<void> {
+    await this.#mac(name).sim?.inject(faults);
+  }
+
   /** The folder of a Mac, where its hook is. */
   folderOf(name: string): string {
     return join(this.#folder, name);
+  }
+
+  /** The bytes of the files of volumes on a Mac, by id. */
+  volumesOn(name: string): Map<string, number> {
+    return this.#mac(name).volumes;
   }
 
   /** Guests that are on a Mac, by id. */
@@ -241,6 +254,10 @@ export class FleetWorld implements AsyncDisposable {
 
   vm(key: string): VM | undefined {
     return this.#find<VM>(VM, key);
+  }
+
+  volume(key: string): Volume | undefined {
+    return this.#find<Volume>(Volume, key);
   }
 
   host(name: string): Host {
@@ -330,6 +347,8 @@ function missing(what: string): never {
 /** A nodelet and its simulated driver; what is on the disk outlives both. */
 class Mac {
   readonly guests = new Map<string, SimGuest>();
+  sim: SimDriver | undefined;
+  readonly volumes = new Map<string, number>();
   readonly #start: () => { readonly nodelet: RunningNodelet; readonly stop: () => Promise<void> };
   #running: ReturnType<Mac['start']> | undefined;
 
@@ -342,7 +361,8 @@ class Mac {
     capacity: ConstructorParameters<typeof SimDriver>[0]['capacity'],
   ) {
     this.#start = () => {
-      const sim = new SimDriver({ host: memorySimHost(this.guests), capacity, clock });
+      const sim = new SimDriver({ host: memorySimHost(this.guests, this.volumes), capacity, clock });
+      this.sim = sim;
       const driver = new SerialDriver(sim, { clock, coldStarts: new Semaphore(2) });
       const ending = new AbortController();
       const storeIdentity = async () => ({ uid: store.uid, revision: store.revision() });

@@ -1,14 +1,16 @@
 import type { Entry, RangeQuery, RangeResult } from '../store.ts';
 import { EtcdCallError } from './call-error.ts';
+import { changedLater } from './changed-later.ts';
 import type { EtcdConnection } from './connection.ts';
-import { entryOf, type Layout, type Revisions } from './layout.ts';
+import { entryOf, type Layout } from './layout.ts';
 import { decodeRange, encodeRange, RANGE_PATH, type RangeRequest } from './range-messages.ts';
+import type { Revisions } from './revisions.ts';
 
 const PAGE = 1000;
 
 /**
  * A range in pages at one revision, that of the first page unless one is asked for. A page too big for one answer is asked for again in smaller
- * ones. `at` is told the revision once it is known.
+ * ones. `at` is told the revision once it is known. One in the middle of etcd's is read at the end of that, and what came later is undone.
  */
 export async function readRange(
   { connection, layout, revisions }: { connection: EtcdConnection; layout: Layout; revisions: Revisions },
@@ -17,14 +19,16 @@ export async function readRange(
   signal: AbortSignal | undefined,
 ): Promise<RangeResult> {
   const { prefix, limit = Number.MAX_SAFE_INTEGER } = query;
-  const ask = (request: RangeRequest) => connection.ask(RANGE_PATH, encodeRange(request), signal);
+  const send = (request: RangeRequest) => connection.ask(RANGE_PATH, encodeRange(request), signal);
+  const ask = async (request: RangeRequest) => decodeRange(await send(request));
   const entries: Entry[] = [];
+  const later = await changedLater(query, { layout, revisions, ask });
   let { after = '', revision } = query;
   for (let page = PAGE; ; ) {
     const wanted = Math.min(page, limit - entries.length);
     const pinned = revision === undefined ? {} : { revision: revisions.theirs(revision) };
     const size = limit === 0 ? { countOnly: true } : { limit: wanted };
-    const found = await ask({ keys: layout.span(prefix, after), ...pinned, ...size }).catch(unlessTooBig(wanted));
+    const found = await send({ keys: layout.span(prefix, after), ...pinned, ...size }).catch(unlessTooBig(wanted));
     if (found === undefined) {
       page = Math.ceil(wanted / 4);
       continue;
@@ -32,11 +36,20 @@ export async function readRange(
     const answer = decodeRange(found);
     revision ??= revisions.ours(answer.revision);
     at(revision);
-    for (const pair of answer.pairs) entries.push(entryOf(pair, layout.ours(pair.key) ?? '', revisions));
+    for (const pair of answer.pairs) {
+      after = layout.ours(pair.key) ?? '';
+      const entry = later.has(after) ? later.get(after) : entryOf(pair, after, revisions);
+      if (entry !== undefined) entries.push(entry);
+    }
     const remaining = answer.count - answer.pairs.length;
-    if (remaining === 0 || entries.length >= limit) return { entries, revision, remaining };
-    after = entries.at(-1)?.key ?? after;
+    if (remaining === 0 || entries.length >= limit)
+      return { entries, revision, remaining: remaining - createdBehind(after, later) };
   }
+}
+
+/** Keys behind one that were not there yet. */
+function createdBehind(after: string, later: ReadonlyMap<string, Entry | undefined>): number {
+  return [...later].filter(([key, entry]) => key > after && entry === undefined).length;
 }
 
 function unlessTooBig(wanted: number): (error: unknown) => undefined {
