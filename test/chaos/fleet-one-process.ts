@@ -23,7 +23,16 @@ export interface FleetChaosReport {
 }
 
 /** All that work on what is leased, and none that judges hosts by heartbeats, which nobody sends here. */
-const DUTIES: readonly DutyName[] = ['tenant', 'image', 'lease', 'scrub', 'placement', 'vm-lifecycle', 'garbage'];
+const DUTIES: readonly DutyName[] = [
+  'tenant',
+  'image',
+  'lease',
+  'scrub',
+  'placement',
+  'drain',
+  'vm-lifecycle',
+  'garbage',
+];
 const STEP_MS = 25;
 const HOUR_MS = 3_600_000;
 const MACS = [
