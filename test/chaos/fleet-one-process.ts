@@ -31,6 +31,7 @@ const DUTIES: readonly DutyName[] = [
   'scrub',
   'placement',
   'pool',
+  'drain',
   'vm-lifecycle',
   'garbage',
 ];

@@ -46,11 +46,14 @@ function* happenings(step: Step): Iterable<string> {
     if (claim?.released === true && before.status?.lease?.released !== true) yield 'hosts held on';
     if (before.status?.lease?.released === true && claim !== undefined && claim.released !== true)
       yield 'hosts taken over';
+    if (isTrue(after, 'Drained') && !isTrue(before, 'Drained')) yield 'hosts drained';
     if (isTrue(before, 'ScrubPending') && !isTrue(after, 'ScrubPending')) yield 'hosts scrubbed';
   }
   for (const { before, after } of changesOf(step, VMS)) {
     if (after?.status?.phase === 'Running' && before?.status?.phase !== 'Running') yield 'VMs running';
     if (before !== undefined && after === undefined) yield 'VMs gone';
     if (after?.spec.fromPool !== undefined && before?.spec.fromPool === undefined) yield 'warm guests taken';
+    const rebound = before?.spec.hostName !== undefined && before.spec.hostName !== after?.spec.hostName;
+    if (rebound && after !== undefined && after.metadata.deletionTimestamp === undefined) yield 'VMs moved';
   }
 }

@@ -112,6 +112,8 @@ export class FleetWorkload {
       [5, 'quota set', (signal) => this.#setQuota(signal)],
       [1, 'host cordoned', (signal) => this.#setHost(signal, { cordoned: true })],
       [4, 'host uncordoned', (signal) => this.#setHost(signal, { cordoned: false })],
+      [5, 'host drained', (signal) => this.#drain(signal)],
+      [4, 'drain ended', (signal) => this.#endDrain(signal)],
       [5, 'scrub asked for', (signal) => this.#setHost(signal, { scrub: this.#scrub() })],
       [6, 'pool made', (signal) => this.#makePool(signal)],
       [6, 'pool scaled', (signal) => this.#scale(signal)],
@@ -135,6 +137,7 @@ export class FleetWorkload {
       class: random.oneIn(4) ? 'reserved' : 'flex',
       ...(random.oneIn(6) ? { power: 'Stopped' } : {}),
       ...(random.oneIn(6) ? { ttl: '8h' } : {}),
+      ...(random.oneIn(2) ? { reschedulable: true } : {}),
     } as VM['spec'];
     return this.#create<VM>(VM, random.pick(TENANTS), `vm-${this.#made++}`, spec, signal);
   }
@@ -257,6 +260,31 @@ export class FleetWorkload {
       if (spec.cordoned === (host.spec.cordoned ?? false)) return NOTHING;
       return hosts.patch(host.metadata.name, { spec }, {}, signal);
     });
+  }
+
+  /** One host at a time, so that there is somewhere to go; one with VMs that may go, where there is one. */
+  async #drain(signal: AbortSignal): Promise<unknown> {
+    const { client, random } = this.#deps;
+    const { items: hosts } = await client.resource<Host>(Host).list({}, signal);
+    if (hosts.length === 0 || hosts.some(({ spec }) => spec.drain !== undefined)) return NOTHING;
+    const { items: vms } = await client.resource<VM>(VM).list({}, signal);
+    const movable = vms.filter(
+      ({ spec, metadata }) => spec.reschedulable === true && metadata.deletionTimestamp === undefined,
+    );
+    const used = movable.flatMap(({ spec }) => spec.hostName ?? []);
+    const mode = random.pick(['Cordon', 'EvictEphemeral', 'Reschedule', 'Reschedule', 'Reschedule'] as const);
+    const name = random.pick(used.length > 0 ? used : hosts.map(({ metadata }) => metadata.name));
+    const drain = { mode, force: random.oneIn(2) };
+    return client.resource<Host>(Host).patch(name, { spec: { drain } }, {}, signal);
+  }
+
+  async #endDrain(signal: AbortSignal): Promise<unknown> {
+    const { client, random } = this.#deps;
+    const { items } = await client.resource<Host>(Host).list({}, signal);
+    const drained = items.filter(({ spec }) => spec.drain !== undefined);
+    if (drained.length === 0) return NOTHING;
+    const spec = random.oneIn(4) ? { drain: null } : { drain: null, cordoned: null };
+    return client.resource<Host>(Host).patch(random.pick(drained).metadata.name, { spec }, {}, signal);
   }
 
   #setPolicy(signal: AbortSignal): Promise<unknown> {
