@@ -44,7 +44,11 @@ export class GitopsWorld implements AsyncDisposable {
       await cp(join(packageRoot(), 'manifests/gitops-example'), join(folder, 'fleet'), { recursive: true });
       await up.says(/up in/, 60_000);
       const { url, token, ca } = await adminConnection(home);
-      return new GitopsWorld(folder, up, new HttpsTransport({ server: url, ca, authorization: async () => `Bearer ${token}` }));
+      return new GitopsWorld(
+        folder,
+        up,
+        new HttpsTransport({ server: url, ca, authorization: async () => `Bearer ${token}` }),
+      );
     } catch (error) {
       await up[Symbol.asyncDispose]();
       await rm(folder, { recursive: true, force: true });

@@ -192,6 +192,30 @@ describe('a stand-in', () => {
     );
   });
 
+  it('is not in the way of its own VM, which is paused and to run again', () => {
+    const paused: VM = {
+      ...web,
+      spec: { ...web.spec, power: 'Paused' },
+      status: { guest: { id: 'g', power: 'Paused', epoch: 3 } },
+    };
+    const world = worldOf(paused, standIn);
+    assert.equal(world.tenantUse('red').vcpus, 2);
+    const resumed: VM = { ...paused, spec: { ...paused.spec, power: 'Running' } };
+    assert.equal(vmQuota.judge({ before: paused, after: resumed }, world), undefined);
+    // Another one would be.
+    const other = aVM({
+      name: 'other',
+      spec: { power: 'Paused' },
+      status: { guest: { id: 'o', power: 'Paused', epoch: 1 } },
+    });
+    world.set(VMS, 'red/other', other, 2);
+    const more: VM = { ...other, spec: { ...other.spec, power: 'Running' } };
+    assert.match(
+      vmQuota.judge({ before: other, after: more }, world)?.message ?? '',
+      /maxVCPUs: requested 2, used 2, limited 2/,
+    );
+  });
+
   it('never lets a tenant have more than the larger of the two beside the rest, whatever the two are', () => {
     const size = fc.record({
       vcpus: fc.integer({ min: 1, max: 4 }),
