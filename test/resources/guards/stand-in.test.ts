@@ -119,6 +119,15 @@ describe('a VM that takes over its stand-in', () => {
     });
   }
 
+  it('is refused where that went at the same moment, for its own guest would be nobody’s; an operator may put it right', () => {
+    const world = worldOf(web);
+    const [before, after] = [web, taking(web, world)];
+    assert.equal(refusal(after, world, before), undefined);
+    const duty = { ...CONTEXT, asker: { user: 'system:controller:drain', operator: false } };
+    const refused = standInGuard.judge({ before, after }, world, duty);
+    assert.equal(refused?.message, 'nothing stands in for it with guest s');
+  });
+
   it('is refused where its host takes no VM any more', () => {
     const world = worldOf(web, standIn);
     const host = aHost({ name: 'mac-2', memory: '4Gi', vcpus: 2 });
