@@ -7,6 +7,7 @@ import type { ResourceRef } from '../resources/meta/define-kind.ts';
 import { type KubeObject, objectKey } from '../resources/meta/object.ts';
 import { listAll } from './list-all.ts';
 import { HOSTS, IMAGES, POLICIES, POOLS, TENANTS, VMS } from './vm-ref.ts';
+import { VOLUMES } from './volume-ref.ts';
 
 interface FleetRead {
   readonly world: World;
@@ -20,12 +21,13 @@ export async function readFleet(client: ApiClient, signal: AbortSignal): Promise
   try {
     // What may be hidden comes first; an owner is not made to wait for the rest.
     const hosts = await list<Host>(HOSTS);
-    const [policies, tenants, images, pools, vms] = await Promise.all([
+    const [policies, tenants, images, pools, vms, volumes] = await Promise.all([
       list(POLICIES),
       list(TENANTS),
       list(IMAGES),
       list(POOLS),
       list(VMS),
+      list(VOLUMES),
     ]);
     const world = new World();
     const take = <T extends KubeObject>(kind: refs.Ref<T>, objects: readonly KubeObject[]) => {
@@ -37,6 +39,7 @@ export async function readFleet(client: ApiClient, signal: AbortSignal): Promise
     take(refs.IMAGES, images);
     take(refs.POOLS, pools);
     take(refs.VMS, vms);
+    take(refs.VOLUMES, volumes);
     return { world, hosts };
   } catch (error) {
     if (error instanceof ApiError && (error.reason === 'Forbidden' || error.reason === 'NotFound')) return undefined;

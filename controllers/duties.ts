@@ -11,6 +11,7 @@ import type { MakeDuty } from './runtime/duty.ts';
 import { scrubDuty } from './scrub/index.ts';
 import { tenantDuty } from './tenant/index.ts';
 import { vmLifecycleDuty } from './vm-lifecycle/index.ts';
+import { volumeDuty } from './volume/index.ts';
 
 /** Every duty there is, in the order they are started: who judges hosts and images before who places by them. */
 export const DUTIES = {
@@ -20,6 +21,7 @@ export const DUTIES = {
   lease: leaseDuty,
   leaseset: leaseSetDuty,
   scrub: scrubDuty,
+  volume: volumeDuty,
   placement: placementDuty,
   pool: poolDuty,
   drain: drainDuty,

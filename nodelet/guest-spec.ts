@@ -13,8 +13,13 @@ function nameOf({ metadata, spec }: VM): string {
   return (spec.standsInFor ?? metadata).name;
 }
 
-/** What a driver is to make for a VM that was admitted; `path` is where its image lies. */
-export function guestSpec(vm: VM, resolved: NonNullable<VM['spec']['resolved']>, path: string): GuestSpec {
+/** What a driver is to make for a VM that was admitted; `path` is where its image lies, `volumes` the ids of its volumes. */
+export function guestSpec(
+  vm: VM,
+  resolved: NonNullable<VM['spec']['resolved']>,
+  path: string,
+  volumes: readonly string[] = [],
+): GuestSpec {
   return {
     id: guestIDOf(vm),
     label: labelOf(vm),
@@ -24,6 +29,7 @@ export function guestSpec(vm: VM, resolved: NonNullable<VM['spec']['resolved']>,
     vcpus: resolved.vcpus,
     memoryBytes: parseBytes(resolved.memory) ?? 0,
     diskBytes: parseBytes(resolved.disk ?? '0') ?? 0,
+    ...(volumes.length === 0 ? {} : { volumes }),
     epoch: epochOf(vm),
   };
 }

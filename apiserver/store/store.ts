@@ -107,6 +107,7 @@ export interface Entry {
   readonly key: string;
   readonly value: Uint8Array;
   readonly modRevision: number;
+  /** In etcd it may be that of another transaction done together with the one that made it. */
   readonly createRevision: number;
 }
 
@@ -130,7 +131,7 @@ export interface RangeResult {
 }
 
 export interface TxnRequest {
-  /** `revision` 0 means the key must be absent. */
+  /** `revision` is one that the store told of the key; 0 means that it must be absent. */
   readonly compares: readonly { readonly key: string; readonly revision: number }[];
   readonly puts: readonly { readonly key: string; readonly value: Uint8Array }[];
   readonly deletes: readonly string[];

@@ -2,12 +2,14 @@ import { usableSlots } from '../../resources/guards/host-guard.ts';
 import { waitsForScrub } from '../../resources/guards/host-scrub.ts';
 import { isIdle, shapeOf } from '../../resources/guards/pool-members.ts';
 import { hostShareOf, tenantShareOf } from '../../resources/guards/shares.ts';
+import { notReady } from '../../resources/guards/volume-facts.ts';
 import { Host } from '../../resources/kinds/host.ts';
 import { Image } from '../../resources/kinds/image.ts';
 import { Policy } from '../../resources/kinds/policy.ts';
 import { Pool } from '../../resources/kinds/pool.ts';
 import { Tenant } from '../../resources/kinds/tenant.ts';
 import { VM } from '../../resources/kinds/vm.ts';
+import { Volume } from '../../resources/kinds/volume.ts';
 import { isTrue } from '../../resources/meta/condition.ts';
 import { jsonEqual, type KubeObject } from '../../resources/meta/object.ts';
 import type { Placement } from '../../resources/placement/explanation.ts';
@@ -46,6 +48,7 @@ export function placementDuty({ client, informers, events, clock, log }: DutyPar
         return passWhen(after !== undefined && isIdle(after) && (before === undefined || !isIdle(before)));
       }),
       watchCache(hosts, ({ before, after }) => passWhen(!jsonEqual(factsOf(before), factsOf(after))), GATHER_MS),
+      watchCache(informers.of(Volume), (change) => passWhen(readinessOf(change.before) !== readinessOf(change.after))),
       watchCache(informers.of(Tenant), (change) => passWhen(specMoved(change)), GATHER_MS),
       watchCache(informers.of(Policy), (change) => passWhen(specMoved(change)), GATHER_MS),
       watchCache(informers.of(Pool), (change) => passWhen(specMoved(change)), GATHER_MS),
@@ -83,6 +86,12 @@ function factsOf(host: Host | undefined): unknown {
       slots: usableSlots(host),
       images: host.status?.images,
       guestOS: host.status?.driver?.guestOS,
+      volumes: host.status?.driver?.volumes,
     }
   );
+}
+
+/** Whether a volume can be had, and if not why: VMs that wait for it say so. */
+function readinessOf(volume: Volume | undefined): string | undefined {
+  return volume === undefined ? undefined : (notReady(volume) ?? 'ready');
 }

@@ -1,4 +1,4 @@
-import { HOSTS, IMAGES, POLICIES, POOLS, type Ref, TENANTS, VMS } from '../../resources/guards/refs.ts';
+import { HOSTS, IMAGES, POLICIES, POOLS, type Ref, TENANTS, VMS, VOLUMES } from '../../resources/guards/refs.ts';
 import { World } from '../../resources/guards/world.ts';
 import { Host } from '../../resources/kinds/host.ts';
 import { Image } from '../../resources/kinds/image.ts';
@@ -6,6 +6,7 @@ import { Policy } from '../../resources/kinds/policy.ts';
 import { Pool } from '../../resources/kinds/pool.ts';
 import { Tenant } from '../../resources/kinds/tenant.ts';
 import { VM } from '../../resources/kinds/vm.ts';
+import { Volume } from '../../resources/kinds/volume.ts';
 import { type KubeObject, objectKey } from '../../resources/meta/object.ts';
 import type { CacheView, Change } from '../runtime/cache.ts';
 import { follow, type Watch } from '../runtime/duty.ts';
@@ -29,6 +30,7 @@ export class PlacementWorld {
       follow(informers.of(Tenant), (change) => this.#take(TENANTS, change)),
       follow(informers.of(Image), (change) => this.#take(IMAGES, change)),
       follow(informers.of(Pool), (change) => this.#take(POOLS, change)),
+      follow(informers.of(Volume), (change) => this.#take(VOLUMES, change)),
       follow(this.#vms, (change) => this.#take(VMS, change)),
     ];
   }

@@ -11,10 +11,15 @@ import { isLessee } from './lessee.ts';
 import { poolOf } from './pool-members.ts';
 import { HOSTS, POLICIES, TENANTS } from './refs.ts';
 import { flexShare, guestIsGone, guestIsOff, microVCPUs } from './shares.ts';
+import { volumesRefusal } from './vm-volumes.ts';
 import type { WorldView } from './world.ts';
 
 /** Which filter turned a host down. The order is the order they are asked in. */
 export const HOST_FILTERS = [
+  'VolumeNotFound',
+  'VolumeNotReady',
+  'VolumeElsewhere',
+  'VolumesUnsupported',
   'NotReady',
   'Draining',
   'Cordoned',
@@ -51,6 +56,8 @@ export interface Wish {
 export function hostRefusal(wish: Wish, host: Host, world: WorldView): HostRefusal | undefined {
   const refuse = (filter: HostFilter, message: string): HostRefusal => ({ filter, message });
   const name = host.metadata.name;
+  const volumes = volumesRefusal(wish.vm, wish.resolved.guestOS, host, world);
+  if (volumes !== undefined) return volumes;
   if (!isTrue(host, 'Ready')) return refuse('NotReady', `host ${name} is not ready`);
   if (isDraining(host)) return refuse('Draining', `host ${name} is being drained`);
   if (host.spec.cordoned === true) return refuse('Cordoned', `host ${name} is cordoned`);
@@ -187,6 +194,7 @@ export const hostFacts: Guard<Host> = {
         scrub: waitsForScrub(host),
         slots: usableSlots(host),
         ready: isTrue(host, 'Ready'),
+        volumes: host.status?.driver?.volumes,
       };
     const name = (after ?? before)?.metadata.name ?? '';
     return jsonEqual(facts(before), facts(after)) ? NO_FENCES : { bump: [fence.host(name)], compare: [] };

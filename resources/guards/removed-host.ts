@@ -16,13 +16,25 @@ const SYSTEM = 'coppice-system';
 const recordName = (host: string) => `removed-host.${host}`;
 
 /** Admission of a Host: with a drain it is cordoned, and one that is made anew where another was given up before it was clear waits for a scrub from the start. */
-export function admitHost(wanted: Host, previous: Host | undefined, { world, nowMs }: AdmissionContext): Host {
-  const draft = cordonedWithDrain(wanted);
+export function admitHost(wanted: Host, previous: Host | undefined, context: AdmissionContext): Host {
+  const { world, nowMs } = context;
+  const draft = withAsker(cordonedWithDrain(wanted), previous, context);
   const why = previous === undefined ? recordOf(draft, world)?.data?.why : undefined;
   if (why === undefined) return withScrubbed(draft, previous);
   const message = `the Host of this name before it was given up ${why}; it takes nothing before it is scrubbed`;
   const pending = { type: SCRUB_PENDING, status: 'True', reason: 'MadeAnew', message } as const;
   return { ...draft, status: { ...draft.status, conditions: setConditions(draft, nowMs, [pending]) } };
+}
+
+/** Who asks for a scrub stands beside it, whatever a client says. */
+function withAsker(draft: Host, previous: Host | undefined, { asker }: AdmissionContext): Host {
+  const { scrub } = draft.spec;
+  if (scrub === undefined) return draft;
+  const before = previous?.spec.scrub;
+  const by = before?.requestedAt === scrub.requestedAt ? before.by : asker.user;
+  return by === scrub.by
+    ? draft
+    : { ...draft, spec: { ...draft.spec, scrub: { ...scrub, ...(by === undefined ? {} : { by }) } } };
 }
 
 /**
@@ -51,7 +63,8 @@ function unclear(host: Host, world: WorldView): string | undefined {
   if (lease !== undefined) return `while it was leased to ${lease.namespace} (${lease.name})`;
   if (waitsForScrub(host)) return 'while it waited for a scrub';
   const bound = vmsUsing(world, (vm) => vm.spec.hostName === host.metadata.name);
-  return bound.length + orphans.length === 0 ? undefined : 'with guests on it';
+  if (bound.length + orphans.length > 0) return 'with guests on it';
+  return [...world.volumesOn(host.metadata.name)].length === 0 ? undefined : 'with volumes on it';
 }
 
 function write({ metadata }: Host, object: ConfigMap | undefined): CompanionWrite {

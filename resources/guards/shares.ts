@@ -24,6 +24,8 @@ export interface HostShare {
   readonly namespace: string;
   readonly microVCPUs: number;
   readonly memoryBytes: number;
+  /** Its own disk, whether it runs or not. */
+  readonly diskBytes: number;
   readonly macosGuests: number;
 }
 
@@ -53,7 +55,7 @@ export function tenantShareOf(vm: VM): TenantShare | undefined {
   };
 }
 
-const NONE: QuotaAmounts = { vms: 0, vcpus: 0, memoryBytes: 0 };
+export const NONE: QuotaAmounts = { vms: 0, vcpus: 0, memoryBytes: 0 };
 
 /** What VMs of one namespace hold together. `shareOf`: what the VM of a name in it holds. */
 export function sumOfShares(
@@ -94,6 +96,7 @@ export function hostShareOf(vm: VM, world: WorldView): HostShare | undefined {
     namespace: vm.metadata.namespace ?? '',
     microVCPUs: held ? microVCPUs(resolved.vcpus, vm.spec.class, flexShare(policy, host?.spec.group)) : 0,
     memoryBytes: held ? (parseBytes(resolved.memory) ?? 0) : 0,
+    diskBytes: resolved.disk === undefined ? 0 : (parseBytes(resolved.disk) ?? 0),
     macosGuests: held && resolved.guestOS === 'macos' ? 1 : 0,
   };
 }

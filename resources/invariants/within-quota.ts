@@ -1,12 +1,14 @@
-import { HOSTS, VMS } from '../guards/refs.ts';
+import { HOSTS, VMS, VOLUMES } from '../guards/refs.ts';
 import type { Tenant } from '../kinds/tenant.ts';
 import type { VM } from '../kinds/vm.ts';
+import type { Volume } from '../kinds/volume.ts';
 import { firstOf } from '../meta/first-of.ts';
 import { parseBytes, roughBytes } from '../meta/quantity.ts';
 import { vmName } from './guest-facts.ts';
 import { type Held, heldBeyond, heldOfQuota, sumOf } from './holdings.ts';
 import type { Finding, Invariant, Step } from './invariant.ts';
 import { changesOf, vmChangesOf } from './step-changes.ts';
+import { isDataLost, nameOfVolume } from './volume-facts.ts';
 
 type Quota = NonNullable<Tenant['spec']['quota']>;
 
@@ -26,6 +28,7 @@ export const withinQuota: Invariant = {
 
   *subjects(step) {
     for (const { before, after } of changesOf(step, VMS)) yield (after ?? before)?.metadata.namespace ?? '';
+    for (const { after } of changesOf(step, VOLUMES)) if (after !== undefined) yield after.metadata.namespace ?? '';
     for (const { before, after } of changesOf(step, HOSTS)) {
       for (const host of [before, after]) if (host?.status?.lease !== undefined) yield host.status.lease.namespace;
     }
@@ -64,6 +67,7 @@ function* countsOf(namespace: string, step: Step): Iterable<Count> {
       yield { limit, max, used, takers: [vmName(vm)], show };
     }
   }
+  yield* volumeCounts(namespace, quota, step);
   const leased = changesOf(step, HOSTS).flatMap(({ key, before, after }) =>
     after?.status?.lease?.namespace === namespace && before?.status?.lease?.namespace !== namespace
       ? [`host/${key}`]
@@ -89,6 +93,22 @@ function heldNow(vm: VM, { state }: Step): Held {
   const original = state.vm(`${vm.metadata.namespace}/${standsInFor.name}`);
   return heldBeyond(vm, original?.metadata.uid === standsInFor.uid ? original : undefined);
 }
+/** Of volumes that were made before their tenant was, only those that have a host count: they are given one as the quota allows. */
+function* volumeCounts(namespace: string, quota: Quota, step: Step): Iterable<Count> {
+  const max = quota.maxVolumeSize === undefined ? undefined : parseBytes(quota.maxVolumeSize);
+  const isBound = ({ spec }: Volume) => spec.hostName !== undefined;
+  const takers = changesOf(step, VOLUMES).flatMap(({ before, after }) => {
+    if (after?.metadata.namespace !== namespace || !isBound(after) || isDataLost(after)) return [];
+    const had = before !== undefined && isBound(before) ? bytesOf(before) : 0;
+    return bytesOf(after) > had ? [nameOfVolume(after)] : [];
+  });
+  if (takers.length === 0) return;
+  const held = step.state.volumesOf(namespace).filter((volume) => isBound(volume) && !isDataLost(volume));
+  const used = held.reduce((sum, volume) => sum + bytesOf(volume), 0);
+  yield { limit: 'maxVolumeSize', max, used, takers, show: roughBytes };
+}
+
+const bytesOf = ({ spec }: Volume): number => parseBytes(spec.size) ?? 0;
 
 function found(namespace: string, { limit, max = 0, used, takers, show }: Count, standing: boolean): Finding {
   const some = firstOf(takers, 5);

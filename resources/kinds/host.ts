@@ -45,6 +45,7 @@ const clearing = Type.Object(
     workspacesRemoved: Type.Integer({
       description: 'Folders left of guests, with their disks and firmware, that were removed besides.',
     }),
+    volumesRemoved: Type.Optional(Type.Integer({ description: 'Files of volumes that were removed.' })),
     hook: Type.Optional(hookReport),
   },
   { description: 'What the nodelet did and found. It answers a scrub once.' },
@@ -64,6 +65,14 @@ const scrubReport = Type.Object(
       Type.Boolean({ description: 'Whether what remained was removed.', 'x-coppice-writer': 'scrub' }),
     ),
     automatic: Type.Optional(Type.Boolean({ description: 'Whether the policy asked for it, and no operator.' })),
+    by: Type.Optional(Type.String({ description: 'The operator who asked for it.' })),
+    takesVolumes: Type.Optional(
+      Type.Boolean({
+        description:
+          'Whether the volumes that lie here are given up to it: it is forced, or they have been stranded for too long.',
+        'x-coppice-writer': 'scrub',
+      }),
+    ),
     startedAt: Type.Optional(instant({ description: 'When the nodelet was told to begin.' })),
     finishedAt: Type.Optional(instant({ description: 'When it was answered.' })),
     hookTimeout: Type.Optional(duration({ description: 'How long the hook of the host may take.' })),
@@ -133,9 +142,10 @@ const spec = Type.Object(
           force: Type.Optional(
             Type.Boolean({
               description:
-                'VMs bound here are deleted, and guests that no VM object names are removed, disks included.',
+                'VMs bound here are deleted, and guests that no VM object names are removed, disks included; volumes that lie here are lost.',
             }),
           ),
+          by: Type.Optional(Type.String({ description: 'Who asked.', 'x-coppice-writer': 'admission' })),
         },
         { description: 'Asks that the host is cleared of everything of its last lessee.' },
       ),
@@ -183,6 +193,7 @@ const status = Type.Object(
           accelerator: oneOf(['kvm', 'tcg', 'hvf', 'simulated'], { description: 'How guest code is executed.' }),
           acceleratorNote: Type.Optional(Type.String({ description: 'Why a faster way is not used.' })),
           guestOS: Type.Array(oneOf(['macos', 'linux']), { description: 'What it can run.' }),
+          volumes: Type.Optional(Type.Boolean({ description: 'Whether it gives guests volumes.' })),
         },
         { description: 'The driver and what it can do.' },
       ),

@@ -7,6 +7,7 @@ import { vmQuota } from '../guards/tenant-guard.ts';
 import { enabledTenant, livingTenant } from '../guards/tenant-standing.ts';
 import { admitVM, knownSize } from '../guards/vm-admission.ts';
 import { vmCompanions } from '../guards/vm-companions.ts';
+import { vmVolumes } from '../guards/vm-volumes.ts';
 import { defineCoppiceKind, type ObjectOf } from '../meta/define-kind.ts';
 import { conditions, duration, instant, oneOf, quantity } from '../meta/schema.ts';
 import { labelSelector } from '../meta/selector-schema.ts';
@@ -111,7 +112,15 @@ const spec = Type.Object(
     fromPool: Type.Optional(fromPool),
     resolved: Type.Optional(resolved),
   },
-  { description: 'What the VM should be.' },
+  {
+    description: 'What the VM should be.',
+    'x-kubernetes-validations': [
+      {
+        rule: '!has(self.reschedulable) || !self.reschedulable || !has(self.volumes) || size(self.volumes) == 0',
+        message: 'a VM with volumes cannot be reschedulable: its volumes do not move',
+      },
+    ],
+  },
 );
 
 const placement = Type.Object(
@@ -232,7 +241,8 @@ export const VM = defineCoppiceKind({
       livingTenant,
       enabledTenant,
       knownSize,
-      immutable('spec.image', 'spec.size', 'spec.class'),
+      immutable('spec.image', 'spec.size', 'spec.class', 'spec.volumes'),
+      vmVolumes,
       vmQuota,
       imageUse,
       ownGuest,

@@ -3,6 +3,7 @@ import { isLessee } from '../guards/lessee.ts';
 import { vmQuota } from '../guards/tenant-guard.ts';
 import { standingRefusal } from '../guards/tenant-standing.ts';
 import { resolveVM } from '../guards/vm-admission.ts';
+import { volumesWait } from '../guards/vm-volumes.ts';
 import type { WorldView } from '../guards/world.ts';
 import type { Host } from '../kinds/host.ts';
 import type { VM } from '../kinds/vm.ts';
@@ -51,6 +52,8 @@ export function decide(
   if (standing !== undefined) return { kind: 'wait', reason: standing.cause ?? 'Forbidden', message: standing.message };
   const resolved = vm.spec.resolved ?? resolveVM(vm, world);
   if (!('digest' in resolved)) return { kind: 'wait', ...resolved };
+  const volumes = volumesWait(vm, world);
+  if (volumes !== undefined) return { kind: 'wait', reason: volumes.filter, message: volumes.message };
   const wanted: VM = { ...vm, spec: { ...vm.spec, resolved } };
   const refusal = vmQuota.judge({ before: vm, after: wanted }, world);
   if (refusal !== undefined) return { kind: 'wait', reason: refusal.cause ?? 'Forbidden', message: refusal.message };
@@ -118,6 +121,6 @@ function freeMemory(host: Host, world: WorldView): number {
 
 /** VMs that this answers alike for get the same answer in one pass, so that ten thousand that wait cost as much as their kinds. */
 export function likeness(vm: VM): string {
-  const { image, size, class: vmClass, power, hostSelector, resolved } = vm.spec;
-  return JSON.stringify([vm.metadata.namespace, image, size, vmClass, power, hostSelector, resolved]);
+  const { image, size, class: vmClass, power, hostSelector, volumes, resolved } = vm.spec;
+  return JSON.stringify([vm.metadata.namespace, image, size, vmClass, power, hostSelector, volumes, resolved]);
 }

@@ -18,6 +18,7 @@ export const ALL_DUTIES = [
   'lease',
   'leaseset',
   'scrub',
+  'volume',
   'placement',
   'pool',
   'drain',

@@ -22,6 +22,7 @@ import { Lease } from '../../resources/kinds/lease.ts';
 import { Namespace } from '../../resources/kinds/namespace.ts';
 import { Tenant } from '../../resources/kinds/tenant.ts';
 import { VM } from '../../resources/kinds/vm.ts';
+import { Volume } from '../../resources/kinds/volume.ts';
 import { isTrue } from '../../resources/meta/condition.ts';
 import { parseDuration } from '../../resources/meta/duration.ts';
 import type { KubeObject } from '../../resources/meta/object.ts';
@@ -67,6 +68,7 @@ const UNHEARD: readonly DutyName[] = [
   'image',
   'lease',
   'leaseset',
+  'volume',
   'placement',
   'pool',
   'drain',
@@ -143,7 +145,7 @@ export class FleetWorld implements AsyncDisposable {
   /** A Mac joins and is ready. */
   async mac(name: string, { vcpus = 8, memoryGiB = 18, labels = {} }: MacWish = {}): Promise<void> {
     await this.create(Host, { metadata: { name, labels }, spec: {} });
-    const client = new ApiClient(this.fleet.test.server.transportFor(hostIdentity(name)));
+    const client = new ApiClient(this.fleet.watched(`system:host:${name}`, hostIdentity(name)));
     const mac = new Mac(name, client, this.fleet.test.store, this.clock, join(this.#folder, name), {
       vcpus,
       memoryBytes: memoryGiB * GIB,
@@ -177,9 +179,19 @@ export class FleetWorld implements AsyncDisposable {
     await this.#mac(name).sim?.inject(faults);
   }
 
+  /** All is well on it again. */
+  heals(name: string): void {
+    this.#mac(name).sim?.heal();
+  }
+
   /** The folder of a Mac, where its hook is. */
   folderOf(name: string): string {
     return join(this.#folder, name);
+  }
+
+  /** The bytes of the files of volumes on a Mac, by id. */
+  volumesOn(name: string): Map<string, number> {
+    return this.#mac(name).volumes;
   }
 
   /** Guests that are on a Mac, by id. */
@@ -247,6 +259,10 @@ export class FleetWorld implements AsyncDisposable {
 
   vm(key: string): VM | undefined {
     return this.#find<VM>(VM, key);
+  }
+
+  volume(key: string): Volume | undefined {
+    return this.#find<Volume>(Volume, key);
   }
 
   host(name: string): Host {
@@ -337,6 +353,7 @@ function missing(what: string): never {
 class Mac {
   readonly guests = new Map<string, SimGuest>();
   sim: SimDriver | undefined;
+  readonly volumes = new Map<string, number>();
   readonly #start: () => { readonly nodelet: RunningNodelet; readonly stop: () => Promise<void> };
   #running: ReturnType<Mac['start']> | undefined;
 
@@ -349,7 +366,7 @@ class Mac {
     capacity: ConstructorParameters<typeof SimDriver>[0]['capacity'],
   ) {
     this.#start = () => {
-      const sim = new SimDriver({ host: memorySimHost(this.guests), capacity, clock });
+      const sim = new SimDriver({ host: memorySimHost(this.guests, this.volumes), capacity, clock });
       this.sim = sim;
       const driver = new SerialDriver(sim, { clock, coldStarts: new Semaphore(2) });
       const ending = new AbortController();

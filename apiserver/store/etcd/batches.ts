@@ -2,7 +2,8 @@ import { compactedError } from '../log-store.ts';
 import { type Batch, StoreError, type StoreEvent } from '../store.ts';
 import { EtcdCallError } from './call-error.ts';
 import type { EtcdConnection } from './connection.ts';
-import { eventOf, type Layout, type Revisions } from './layout.ts';
+import { eventOf, type Layout } from './layout.ts';
+import type { Revisions } from './revisions.ts';
 import type { WatchAnswer } from './watch-messages.ts';
 
 export interface Source {
@@ -12,30 +13,46 @@ export interface Source {
 }
 
 /**
- * Everything under the root after a revision, a batch for each, over one stream and until that fails. A batch without events is one that moved
- * only what is the store's own. Throws `Compacted` when history from there is gone and `Unreadable` when the identity was touched.
+ * Everything under the root after a revision, a batch for each of the store's, over one stream and until that fails; those that come together are
+ * answered together. A batch without events is one that moved only what is the store's own, or the end of a revision of etcd's whose last transaction
+ * wrote nothing. Throws `Compacted` when history from there is gone and `Unreadable` when the identity was touched.
  */
-export async function* batchesAfter(source: Source, position: number, signal: AbortSignal): AsyncGenerator<Batch> {
+export async function* batchesAfter(
+  source: Source,
+  position: number,
+  signal: AbortSignal,
+): AsyncGenerator<readonly Batch[]> {
   const { connection, layout, revisions } = source;
   // From the position itself, which was seen already: etcd takes a start at the compacted revision, and may have dropped a deletion there.
   const span = { ...layout.everything, startRevision: revisions.theirs(position) };
   let batch: { readonly revision: number; readonly events: StoreEvent[] } | undefined;
   for await (const response of connection.watch(span, signal)) {
     if (response.canceled) throw cancelled(response, position, revisions);
+    const batches: Batch[] = [];
     for (const event of response.events) {
-      const revision = revisions.ours(event.modRevision);
+      const { revision, value } = revisions.read(event);
       if (revision <= position) continue;
-      if (batch !== undefined && batch.revision !== revision) yield batch;
-      if (batch?.revision !== revision) batch = { revision, events: [] };
+      if (batch?.revision !== revision) {
+        if (batch !== undefined) batches.push(batch, ...restOf(batch, revision, revisions));
+        batch = { revision, events: [] };
+      }
       const key = layout.ours(event.key);
-      if (key !== undefined) batch.events.push(eventOf(event, key));
+      if (key !== undefined) batch.events.push(eventOf(event, key, value));
       else if (event.key.equals(layout.meta)) throw touched(layout);
     }
     // A fragment may end in the middle of a transaction; whole responses hold whole transactions.
-    if (response.fragment || batch === undefined) continue;
-    yield batch;
-    batch = undefined;
+    if (!response.fragment && batch !== undefined) {
+      batches.push(batch, ...restOf(batch, Number.POSITIVE_INFINITY, revisions));
+      batch = undefined;
+    }
+    if (batches.length > 0) yield batches;
   }
+}
+
+/** What is left of etcd's revision behind a batch, when the next one is of another. */
+function restOf({ revision }: Batch, next: number, revisions: Revisions): readonly Batch[] {
+  const end = revisions.ours(revisions.theirs(revision));
+  return revision < end && end < next ? [{ revision: end, events: [] }] : [];
 }
 
 function cancelled(response: WatchAnswer, position: number, revisions: Revisions): Error {

@@ -22,10 +22,12 @@ export class FrameWriter {
     else this.#negative(value);
   }
 
-  bytes(field: number, value: Uint8Array): void {
+  /** `last` is a byte behind them. */
+  bytes(field: number, value: Uint8Array, last?: number): void {
     const began = this.begin(field);
     this.#bytes.set(value, this.#at);
     this.#at += value.length;
+    if (last !== undefined) this.#bytes[this.#at++] = last;
     this.end(began);
   }
 

@@ -14,24 +14,26 @@ export async function* readHistory(
   signal: AbortSignal,
 ): AsyncGenerator<Batch> {
   for (let position = from; position < upTo && !signal.aborted; ) {
-    const batches = batchesAfter(source, position, signal);
+    const pieces = batchesAfter(source, position, signal);
     try {
-      for (let batch = await next(batches, root); batch !== undefined; batch = await next(batches, root)) {
-        yield batch;
-        position = batch.revision;
-        if (position >= upTo) return;
+      for (let batches = await next(pieces, root); batches !== undefined; batches = await next(pieces, root)) {
+        for (const batch of batches) {
+          yield batch;
+          position = batch.revision;
+          if (position >= upTo) return;
+        }
       }
     } catch (error) {
       if (!(error instanceof EtcdCallError)) throw error;
       await clock.sleep(WAIT_MS, signal).catch(() => {});
     } finally {
-      await batches.return(undefined);
+      await pieces.return(undefined);
     }
   }
 }
 
 /** While the reader waits, not while it is waited for, something must come down the watch: the last revision may be of somebody else's keys. */
-async function next(batches: AsyncGenerator<Batch>, root: RootWatch): Promise<Batch | undefined> {
+async function next<T>(pieces: AsyncGenerator<T>, root: RootWatch): Promise<T | undefined> {
   using _ = root.keepMoving();
-  return (await batches.next()).value ?? undefined;
+  return (await pieces.next()).value ?? undefined;
 }

@@ -4,13 +4,15 @@ import type { KeyPair } from './key-pair.ts';
 import type { Layout } from './layout.ts';
 
 /** What this code reads. A store with a greater number is refused. */
-const SCHEMA = 2;
+const SCHEMA = 3;
 
 /** What `ROOT/meta` says. */
 export interface IdentityRecord {
   readonly uid: string;
   /** The store's revision at the time the key was made; 0 where it says nothing. */
   readonly base: number;
+  /** How many of its revisions fit in one of etcd's; 1 where it says nothing. */
+  readonly room: number;
   readonly origin?: StoreOrigin;
   /** It is being filled: nobody may serve from it. */
   readonly unfinished?: true;
@@ -26,10 +28,11 @@ export interface MoveMark {
   readonly at: string;
 }
 
-/** A record that says no more than a version of schema 1 knows is one of schema 1: that version may then share the store. */
-export function encodeIdentity({ base, uid, ...marks }: IdentityRecord): Buffer {
-  const more = { ...(base === 0 ? {} : { base }), ...marks };
-  const schema = Object.keys(more).length === 0 ? 1 : SCHEMA;
+/** A record that says no more than an older version knows is one of its schema: that version may then share the store. */
+export function encodeIdentity({ base, room, uid, ...marks }: IdentityRecord): Buffer {
+  const known = { ...(base === 0 ? {} : { base }), ...marks };
+  const more = { ...known, ...(room === 1 ? {} : { room }) };
+  const schema = room === 1 ? (Object.keys(known).length === 0 ? 1 : 2) : SCHEMA;
   return Buffer.from(JSON.stringify({ schema, uid, ...more }));
 }
 
@@ -37,7 +40,7 @@ export function encodeIdentity({ base, uid, ...marks }: IdentityRecord): Buffer 
 export function parseIdentity({ value }: Pick<KeyPair, 'value'>, layout: Layout): IdentityRecord {
   const parsed = parsedJson(value.toString());
   const record = isObject(parsed) ? parsed : {};
-  const { schema, uid, base, origin, unfinished, moved } = record;
+  const { schema, uid, base, room, origin, unfinished, moved } = record;
   if (typeof schema !== 'number' || typeof uid !== 'string')
     throw new StoreError('Unreadable', `what etcd holds at ${layout.root}/meta is not the identity of a store`);
   if (schema > SCHEMA) {
@@ -47,6 +50,7 @@ export function parseIdentity({ value }: Pick<KeyPair, 'value'>, layout: Layout)
   return {
     uid,
     base: typeof base === 'number' ? base : 0,
+    room: typeof room === 'number' ? room : 1,
     ...(isOrigin(origin) ? { origin } : {}),
     ...(unfinished === true ? { unfinished } : {}),
     ...(isMoveMark(moved) ? { moved } : {}),

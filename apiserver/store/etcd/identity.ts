@@ -4,8 +4,9 @@ import { EtcdCallError } from './call-error.ts';
 import { CHOICE_PATH, type Choice, type Chosen, decodeChoice, encodeChoice } from './choice-messages.ts';
 import type { EtcdConnection } from './connection.ts';
 import { encodeIdentity, type IdentityRecord, parseIdentity } from './identity-record.ts';
-import { type Layout, Revisions } from './layout.ts';
+import type { Layout } from './layout.ts';
 import { decodeRange, encodeRange, RANGE_PATH } from './range-messages.ts';
+import { Revisions } from './revisions.ts';
 
 export interface Identity {
   readonly uid: string;
@@ -21,8 +22,12 @@ export interface Identity {
  * Reads the identity of the store, or makes it where the root is still empty. Trying that again changes nothing. Throws `Unreadable` for a store that
  * nobody may serve from: one that is not finished, or was moved away.
  */
-export async function openIdentity(connection: EtcdConnection, layout: Layout, ids: Ids): Promise<Identity> {
-  const { answer, record } = await findOrMake(connection, layout, { uid: ids.uid(), base: 0 });
+export async function openIdentity(
+  connection: EtcdConnection,
+  layout: Layout,
+  made: { readonly ids: Ids; readonly room: number },
+): Promise<Identity> {
+  const { answer, record } = await findOrMake(connection, layout, { uid: made.ids.uid(), base: 0, room: made.room });
   refuseUnserved(record, layout);
   return identityOf(answer, record);
 }
@@ -79,7 +84,7 @@ export async function findOrMake(
 export function identityOf(answer: Chosen, record: IdentityRecord): Identity {
   const [meta] = answer.answers.at(-1)?.pairs ?? [];
   if (meta === undefined) throw new TypeError('an answer without the identity');
-  const revisions = new Revisions(meta.createRevision - record.base);
+  const revisions = new Revisions({ theirs: meta.createRevision, ours: record.base, room: record.room });
   return {
     uid: record.uid,
     origin: record.origin,
@@ -121,7 +126,7 @@ export async function findCompacted(
   { revisions, revision, floor }: Identity,
 ): Promise<number> {
   const readable = async (at: number) => {
-    const query = { keys: layout.meta, revision: revisions.theirs(at), keysOnly: true };
+    const query = { keys: layout.meta, revision: at, keysOnly: true };
     try {
       await connection.ask(RANGE_PATH, encodeRange(query));
       return true;
@@ -130,15 +135,15 @@ export async function findCompacted(
       throw error;
     }
   };
-  if (await readable(floor)) return floor;
-  let gone = floor;
-  let there = revision;
+  let gone = revisions.theirs(floor);
+  let there = revisions.theirs(revision);
+  if (await readable(gone)) return floor;
   while (there - gone > 1) {
     const middle = Math.floor((gone + there) / 2);
     if (await readable(middle)) there = middle;
     else gone = middle;
   }
-  return there;
+  return revisions.ours(there);
 }
 
 interface Found {

@@ -1,5 +1,6 @@
 import type { Entry, StoreEvent } from '../store.ts';
 import type { KeyPair } from './key-pair.ts';
+import type { Revisions } from './revisions.ts';
 import type { KeyEvent } from './watch-messages.ts';
 
 const AFTER_SLASH = '0';
@@ -21,6 +22,11 @@ export class Layout {
     this.sync = Buffer.from(`${root}/sync`);
     this.everything = { key: Buffer.from(`${root}/`), range_end: Buffer.from(`${root}${AFTER_SLASH}`) };
     this.#data = `${root}/data/`;
+  }
+
+  /** What a key is longer by than the store's. */
+  get keyBytes(): number {
+    return this.#data.length;
   }
 
   key(key: string): Buffer {
@@ -52,52 +58,17 @@ function afterPrefix(prefix: string): Buffer {
   return end;
 }
 
-/**
- * Between etcd's revisions and the store's: `base` is what theirs are ahead of ours. The store's revision 0 is the etcd revision its identity was
- * made at, so a store begins at 0 in any etcd, and in one that nobody else writes to its revisions have no gaps. One that took over from another
- * begins where that one was; then `base` may be negative.
- */
-export class Revisions {
-  readonly #base: number;
-
-  constructor(base: number) {
-    this.#base = base;
-  }
-
-  ours(revision: number): number {
-    if (!Number.isSafeInteger(revision))
-      throw new RangeError(`etcd revision ${revision} is beyond what can be counted`);
-    return revision === 0 ? 0 : revision - this.#base;
-  }
-
-  theirs(revision: number): number {
-    return revision + this.#base;
-  }
-
-  /** What a compare asks for. Absent is 0 on both sides; no key was ever at a revision before etcd's first. */
-  compared(revision: number): number {
-    if (revision === 0) return 0;
-    const theirs = this.theirs(revision);
-    return revision < 0 || theirs <= 0 ? -1 : theirs;
-  }
-}
-
 export function entryOf(pair: KeyPair, key: string, revisions: Revisions): Entry {
-  return {
-    key,
-    value: bytesOf(pair.value),
-    modRevision: revisions.ours(pair.modRevision),
-    createRevision: revisions.ours(pair.createRevision),
-  };
+  const { value, revision } = revisions.read(pair);
+  return { key, value, modRevision: revision, createRevision: revisions.ours(pair.createRevision) };
 }
 
-/** The event of a store key. */
-export function eventOf({ deleted, value, createRevision, modRevision }: KeyEvent, key: string): StoreEvent {
+/** The event of a store key, written so. */
+export function eventOf(
+  { deleted, createRevision, modRevision }: KeyEvent,
+  key: string,
+  value: Uint8Array,
+): StoreEvent {
   if (deleted) return { type: 'delete', key };
-  return { type: 'put', key, value: bytesOf(value), created: createRevision === modRevision };
-}
-
-/** Values are told apart from Buffers by what compares them; the memory is shared. */
-function bytesOf(value: Buffer): Uint8Array {
-  return new Uint8Array(value.buffer, value.byteOffset, value.byteLength);
+  return { type: 'put', key, value, created: createRevision === modRevision };
 }

@@ -2,6 +2,7 @@ import { StoreError } from '../store.ts';
 import { EtcdConnection } from './connection.ts';
 import { findCompacted, type Identity, openIdentity } from './identity.ts';
 import { Layout } from './layout.ts';
+import { ROOM } from './revisions.ts';
 import { EtcdStore, type EtcdStoreOptions } from './store.ts';
 import { readError } from './store-error.ts';
 
@@ -9,7 +10,9 @@ export const DEFAULT_ROOT = 'coppice';
 
 /** Opens the store in etcd, and makes it where there is none yet. StoreError `Unavailable` when etcd does not answer within ten seconds, `Unreadable` when what is there is newer or not ours. */
 export async function openEtcdStore(options: EtcdStoreOptions): Promise<EtcdStore> {
-  return openEtcdStoreAs(options, (connection, layout) => openIdentity(connection, layout, options.ids));
+  return openEtcdStoreAs(options, (connection, layout) =>
+    openIdentity(connection, layout, { ids: options.ids, room: options.room ?? ROOM }),
+  );
 }
 
 /** Opens the store whose identity `identify` gives. */

@@ -16,6 +16,8 @@ export interface RangeRequest {
   /** How many there are, and nothing else. */
   readonly countOnly?: boolean;
   readonly keysOnly?: boolean;
+  /** Only those changed there or later. */
+  readonly changedFrom?: number;
 }
 
 export interface RangeAnswer {
@@ -26,7 +28,7 @@ export interface RangeAnswer {
   readonly count: number;
 }
 
-const RANGE = { key: 1, rangeEnd: 2, limit: 3, revision: 4, keysOnly: 8, countOnly: 9 } as const;
+const RANGE = { key: 1, rangeEnd: 2, limit: 3, revision: 4, keysOnly: 8, countOnly: 9, minModRevision: 10 } as const;
 /** What a request takes at most besides keys. */
 const MOST_BESIDES = 64;
 
@@ -40,12 +42,13 @@ export function encodeRange(request: RangeRequest): Buffer {
 }
 
 export function writeRange(writer: FrameWriter, request: RangeRequest): void {
-  const { keys, limit = 0, revision = 0, keysOnly = false, countOnly = false } = request;
+  const { keys, limit = 0, revision = 0, keysOnly = false, countOnly = false, changedFrom = 0 } = request;
   writeKeys(writer, keys);
   if (limit > 0) writer.number(RANGE.limit, limit);
   if (revision > 0) writer.number(RANGE.revision, revision);
   if (keysOnly) writer.number(RANGE.keysOnly, 1);
   if (countOnly) writer.number(RANGE.countOnly, 1);
+  if (changedFrom > 0) writer.number(RANGE.minModRevision, changedFrom);
 }
 
 /** One key, or a span of them, as ranges and deletions begin. */

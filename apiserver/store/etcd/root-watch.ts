@@ -165,7 +165,7 @@ export class RootWatch {
     const now = await confirmIdentity(this.#options, this.revision, signal);
     this.#following = true;
     try {
-      for await (const batch of batchesAfter(this.#options, this.revision, signal)) this.#publish(batch);
+      for await (const batches of batchesAfter(this.#options, this.revision, signal)) this.#publish(batches);
     } catch (error) {
       if (!(error instanceof StoreError) || error.reason !== 'Compacted') throw error;
       this.#options.log.error('history was compacted away during an outage: caches must list again', { revision: now });
@@ -173,9 +173,15 @@ export class RootWatch {
     }
   }
 
-  #publish(batch: Batch): void {
-    if (batch.revision > this.revision + 1) this.#patienceMs = SHARED_PATIENCE_MS;
-    this.#hub.publish([batch]);
+  #publish(batches: readonly Batch[]): void {
+    const { revisions } = this.#options;
+    let last = revisions.theirs(this.revision);
+    for (const { revision } of batches) {
+      const next = revisions.theirs(revision);
+      if (next > last + 1) this.#patienceMs = SHARED_PATIENCE_MS;
+      last = next;
+    }
+    this.#hub.publish(batches);
     this.#wake();
   }
 

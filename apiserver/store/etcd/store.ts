@@ -33,7 +33,7 @@ import { RootWatch } from './root-watch.ts';
 import { type RunningRange, RunningRanges } from './running-ranges.ts';
 import { SharedQuestion } from './shared-question.ts';
 import { readError, writeError } from './store-error.ts';
-import { decodeTxn, encodeTxn, TXN_PATH } from './txn.ts';
+import { TxnGroups } from './txn-groups.ts';
 
 export interface EtcdStoreOptions extends ConnectionOptions {
   /** What all keys begin with, without a slash at its end. Default `coppice`. */
@@ -42,6 +42,8 @@ export interface EtcdStoreOptions extends ConnectionOptions {
   readonly watchBufferBytes?: number;
   /** What etcd's database may grow to, as its own `--quota-backend-bytes` has it, which it tells nobody. Default 2 GiB, as etcd's. */
   readonly quotaBytes?: number;
+  /** How many transactions may go to etcd as one, in a store that is made now: 64, or 1, which older versions can share. */
+  readonly room?: 1 | 64;
   readonly ids: Ids;
   readonly log?: Logger;
 }
@@ -57,7 +59,8 @@ const DEFAULT_QUOTA_BYTES = 2 * 1024 ** 3;
  *
  * How the contract's guarantees come about here:
  *
- * 1. *One counter*: etcd's, counted from the identity's revision (`Revisions`).
+ * 1. *One counter*: etcd's, counted from the identity's revision (`Revisions`). Transactions that wait at the same time go to etcd as one (`TxnGroups`)
+ *    and share a revision there; here each has one of its own, so revisions have gaps.
  * 2. *Compare and set*: etcd judges. Nothing is `staged`: another process may always be first, so nobody but etcd knows the revision of a write
  *    before it is done. Transactions of this process that share a key keep their order (`KeyOrder`), others have none.
  * 3. *Acknowledged means durable*: etcd answers after its quorum has synced. A write whose answer is lost is `UnknownOutcome`, and is never sent
@@ -84,6 +87,7 @@ export class EtcdStore implements Store {
   readonly #reach: Reach;
   readonly #quotaBytes: number;
   readonly #order = new KeyOrder();
+  readonly #groups: TxnGroups;
   readonly #ending = new AbortController();
   readonly #running: Promise<void>;
   /** Transactions under way, and what resolves when there are none. */
@@ -105,6 +109,7 @@ export class EtcdStore implements Store {
     this.#floor = opened.floor;
     this.lost = promise;
     this.#source = opened;
+    this.#groups = new TxnGroups(opened, clock);
     this.#clock = clock;
     this.#question = encodeRange({ keys: opened.layout.meta, countOnly: true });
     this.#latest = new SharedQuestion(clock, () => this.#askLatest());
@@ -210,8 +215,9 @@ export class EtcdStore implements Store {
     const from = this.#compacted;
     this.#raise(revision);
     await untilAborted(this.#ranges.before(revision), signal);
-    for (const step of compactionSteps(Math.max(from, this.#floor), Math.max(revision, this.#floor))) {
-      const request = encodeCompaction(this.#source.revisions.theirs(step));
+    const theirs = (ours: number) => this.#source.revisions.whole(Math.max(ours, this.#floor));
+    for (const step of compactionSteps(theirs(from), theirs(revision))) {
+      const request = encodeCompaction(step);
       const compacting = this.#source.connection.ask(COMPACT_PATH, request, signal);
       await this.#reading(compacting.catch(unlessCompacted));
     }
@@ -291,8 +297,7 @@ export class EtcdStore implements Store {
   }
 
   async #submit(request: TxnRequest): Promise<TxnResult> {
-    const { connection, layout, revisions } = this.#source;
-    const deadlineMs = connection.deadline();
+    const deadlineMs = this.#source.connection.deadline();
     const place = this.#order.enter(request);
     const away = this.#reach.whenAway();
     away?.catch(() => {});
@@ -301,8 +306,7 @@ export class EtcdStore implements Store {
       const { turn } = place;
       if (turn !== undefined) await turn;
       if (away !== undefined) await away;
-      const answer = await connection.send(TXN_PATH, encodeTxn(request, layout, revisions), deadlineMs);
-      result = decodeTxn(answer, request, revisions);
+      result = await this.#groups.send(request, deadlineMs);
     } catch (error) {
       throw (await this.#mayBeDone(error, request)) ? lastWrite(error) : writeError(error);
     } finally {

@@ -4,6 +4,7 @@ import { choose, findOrMake, type Identity, identityOf, readIdentityRecord } fro
 import { encodeIdentity, type IdentityRecord } from './identity-record.ts';
 import { Layout } from './layout.ts';
 import { DEFAULT_ROOT, openEtcdStoreAs } from './open-store.ts';
+import { ROOM } from './revisions.ts';
 import type { EtcdStoreOptions } from './store.ts';
 import { readError } from './store-error.ts';
 
@@ -13,7 +14,7 @@ import { readError } from './store-error.ts';
  */
 export async function openUnfinishedEtcd(options: EtcdStoreOptions, birth: StoreBirth): Promise<UnfinishedStore> {
   const { origin } = birth;
-  const record = { uid: birth.uid, base: birth.revision, ...(origin && { origin }) };
+  const record = { uid: birth.uid, base: birth.revision, room: options.room ?? ROOM, ...(origin && { origin }) };
   const store = await openEtcdStoreAs(options, async (connection, layout) => {
     await removeUnfinished(connection, layout);
     return make(connection, layout, { ...record, unfinished: true });

@@ -4,7 +4,7 @@ import { systemClock } from '../../../resources/ambient/system-clock.ts';
 import { systemIds } from '../../../resources/ambient/system-ids.ts';
 import type { EtcdServer } from '../../harness/etcd-server.ts';
 
-/** A root of its own in an etcd; disposing closes every store opened there. */
+/** A root of its own in an etcd; disposing closes every store opened there. Transactions go alone unless told, so that revisions have no gaps. */
 export class EtcdHome implements AsyncDisposable {
   readonly etcd: EtcdServer;
   readonly root: string;
@@ -17,7 +17,8 @@ export class EtcdHome implements AsyncDisposable {
 
   async open(options: Partial<EtcdStoreOptions> = {}): Promise<EtcdStore> {
     const { endpoints } = this.etcd;
-    const store = await openEtcdStore({ endpoints, root: this.root, clock: systemClock, ids: systemIds, ...options });
+    const own = { endpoints, root: this.root, clock: systemClock, ids: systemIds, room: 1 } as const;
+    const store = await openEtcdStore({ ...own, ...options });
     this.#opened.push(store);
     return store;
   }

@@ -1,5 +1,6 @@
 import { EtcdServer, needEtcd } from '../../harness/etcd-server.ts';
 import { describeStore } from './contract.ts';
+import { DenseNumbers, DenseStore } from './dense-store.ts';
 import { EtcdHome } from './etcd-home.ts';
 
 describe('over a real etcd', () => {
@@ -11,18 +12,38 @@ describe('over a real etcd', () => {
   });
   after(() => etcd?.[Symbol.asyncDispose]());
 
+  const common = { histories: 8, stages: false, reopens: true };
+
   describeStore({
-    name: 'etcd',
-    histories: 8,
-    stages: false,
-    reopens: true,
+    ...common,
+    name: 'etcd, one by one,',
     async open({ watchBufferBytes } = {}) {
       const home = new EtcdHome(etcd);
+      const options = watchBufferBytes === undefined ? {} : { watchBufferBytes };
       return {
-        store: await home.open(watchBufferBytes === undefined ? {} : { watchBufferBytes }),
+        store: await home.open(options),
         async reopen() {
           await home.close();
           return home.open();
+        },
+        [Symbol.asyncDispose]: () => home[Symbol.asyncDispose](),
+      };
+    },
+  });
+
+  describeStore({
+    ...common,
+    name: 'etcd, several as one,',
+    async open({ watchBufferBytes } = {}) {
+      const home = new EtcdHome(etcd);
+      const numbers = new DenseNumbers();
+      const opened = async (options: { watchBufferBytes?: number }) =>
+        new DenseStore(await home.open({ ...options, room: 64 }), numbers);
+      return {
+        store: await opened(watchBufferBytes === undefined ? {} : { watchBufferBytes }),
+        async reopen() {
+          await home.close();
+          return opened({});
         },
         [Symbol.asyncDispose]: () => home[Symbol.asyncDispose](),
       };
