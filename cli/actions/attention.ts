@@ -18,6 +18,7 @@ export interface Seen {
   readonly vms: readonly KubeObject[];
   readonly tenants?: readonly KubeObject[] | undefined;
   readonly leases?: readonly KubeObject[] | undefined;
+  readonly leaseSets?: readonly KubeObject[] | undefined;
   readonly policies?: readonly KubeObject[] | undefined;
   /** What the server says of itself. */
   readonly shortages?: readonly Trouble[];
@@ -33,7 +34,16 @@ const ORPHANS_SHOWN = 3;
 
 /** Everything that is not as it should be: the server, controllers and hosts first, since they explain the rest. */
 export function attentionOf(seen: Seen, nowMs: number): Trouble[] {
-  const { hosts = [], vms, tenants = [], leases = [], policies = [], shortages = [], unled = [] } = seen;
+  const {
+    hosts = [],
+    vms,
+    tenants = [],
+    leases = [],
+    leaseSets = [],
+    policies = [],
+    shortages = [],
+    unled = [],
+  } = seen;
   const policy = policies.find(({ metadata }) => metadata.name === 'default');
   return [
     ...shortages,
@@ -53,6 +63,9 @@ export function attentionOf(seen: Seen, nowMs: number): Trouble[] {
     ...leases
       .filter((lease) => !isReady(lease) && valueAt(lease, ['status', 'phase']) !== 'Ended')
       .map((lease) => troubleOf(`lease/${lease.metadata.name} in ${lease.metadata.namespace}`, lease)),
+    ...leaseSets
+      .filter(lacksLeases)
+      .map((set) => troubleOf(`leaseset/${set.metadata.name} in ${set.metadata.namespace}`, set)),
     ...tenants.flatMap((tenant) => overQuota(tenant, policy)),
     ...vms
       .filter((vm) => needsLook(vm, nowMs))
@@ -62,6 +75,12 @@ export function attentionOf(seen: Seen, nowMs: number): Trouble[] {
 
 export function isReady(object: KubeObject): boolean {
   return conditionOf(object, 'Ready')?.status === 'True';
+}
+
+/** Leases that wait are told of by themselves; this is for those that are not made. */
+function lacksLeases(set: KubeObject): boolean {
+  const count = (field: string) => Number(valueAt(set, ['status', field]) ?? 0);
+  return !isReady(set) && count('active') + count('pending') < count('wanted');
 }
 
 function unreadyHost(host: KubeObject): Trouble {

@@ -21,11 +21,11 @@ export const guestClaimedOnce: Invariant = {
     if (change?.after === undefined) return [];
     const { before, after } = change;
     if (after.spec.claimable === true && guestOf(after) !== after.metadata.uid)
-      return [found(after, `is in a pool with guest ${guestOf(after)}, which was another's`)];
+      return [found('pool', after, `is in a pool with guest ${guestOf(after)}, which was another’s`)];
     if (before === undefined || guestOf(before) === guestOf(after)) return [];
     // One that had a host changes guests with what stands in for it: a move, and no claim.
     const why = before.spec.hostName === undefined ? wrongWith(after, step) : undefined;
-    return why === undefined ? [] : [found(after, `took guest ${guestOf(after)}, ${why}`)];
+    return why === undefined ? [] : [found('claim', after, `took guest ${guestOf(after)}, ${why}`)];
   },
 };
 
@@ -44,6 +44,6 @@ function wrongWith(taker: VM, step: Step): string | undefined {
   return member.spec.hostName === taker.spec.hostName ? undefined : `which is on host ${member.spec.hostName}`;
 }
 
-function found(vm: VM, what: string): Finding {
-  return { key: 'claim', message: `${vmName(vm)} ${what}`, objects: [vmName(vm)] };
+function found(key: 'pool' | 'claim', vm: VM, what: string): Finding {
+  return { key, message: `${vmName(vm)} ${what}`, objects: [vmName(vm)] };
 }

@@ -51,5 +51,6 @@ function* happenings(step: Step): Iterable<string> {
   for (const { before, after } of changesOf(step, VMS)) {
     if (after?.status?.phase === 'Running' && before?.status?.phase !== 'Running') yield 'VMs running';
     if (before !== undefined && after === undefined) yield 'VMs gone';
+    if (after?.spec.fromPool !== undefined && before?.spec.fromPool === undefined) yield 'warm guests taken';
   }
 }

@@ -7,6 +7,7 @@ import { Image } from '../../resources/kinds/image.ts';
 import { Lease } from '../../resources/kinds/lease.ts';
 import { LeaseSet } from '../../resources/kinds/lease-set.ts';
 import { Policy } from '../../resources/kinds/policy.ts';
+import { Pool } from '../../resources/kinds/pool.ts';
 import { Tenant } from '../../resources/kinds/tenant.ts';
 import { VM } from '../../resources/kinds/vm.ts';
 import { ApiError } from '../../resources/meta/api-error.ts';
@@ -26,6 +27,8 @@ const TENANTS = ['red', 'blue', 'green'] as const;
 const MOST_VMS = 30;
 const MOST_LEASES = 6;
 const MOST_SETS = 2;
+const MOST_POOLS = 4;
+const WARM_SIZE = { vcpus: 1, memory: '1Gi' };
 
 type Deed = readonly [weight: number, name: string, act: (signal: AbortSignal) => Promise<unknown>];
 
@@ -110,6 +113,14 @@ export class FleetWorkload {
       [1, 'host cordoned', (signal) => this.#setHost(signal, { cordoned: true })],
       [4, 'host uncordoned', (signal) => this.#setHost(signal, { cordoned: false })],
       [5, 'scrub asked for', (signal) => this.#setHost(signal, { scrub: this.#scrub() })],
+      [6, 'pool made', (signal) => this.#makePool(signal)],
+      [6, 'pool scaled', (signal) => this.#scale(signal)],
+      [
+        2,
+        'pool deleted',
+        (signal) => this.#one(Pool, signal, (pools, { metadata }) => pools.delete(metadata.name, {}, signal)),
+      ],
+      [16, 'warm guest asked for', (signal) => this.#askForWarm(signal)],
       [2, 'policy set', (signal) => this.#setPolicy(signal)],
     ];
   }
@@ -126,6 +137,38 @@ export class FleetWorkload {
       ...(random.oneIn(6) ? { ttl: '8h' } : {}),
     } as VM['spec'];
     return this.#create<VM>(VM, random.pick(TENANTS), `vm-${this.#made++}`, spec, signal);
+  }
+
+  async #makePool(signal: AbortSignal): Promise<unknown> {
+    const { random } = this.#deps;
+    const { items } = await this.#deps.client.resource<Pool>(Pool).list({}, signal);
+    if (items.length >= MOST_POOLS) return NOTHING;
+    const spec = {
+      image: random.oneIn(3) ? 'macos' : 'linux',
+      size: WARM_SIZE,
+      replicas: random.below(4),
+      ...(random.oneIn(3) ? { shared: true } : {}),
+    } as Pool['spec'];
+    return this.#create<Pool>(Pool, random.pick(TENANTS), `pool-${this.#made++}`, spec, signal);
+  }
+
+  #scale(signal: AbortSignal): Promise<unknown> {
+    const spec = { replicas: this.#deps.random.below(5) };
+    return this.#one(Pool, signal, (pools, { metadata }) =>
+      pools.patch(metadata.name, { spec }, { subresource: 'scale' }, signal),
+    );
+  }
+
+  /** A VM like the members of some pool. */
+  async #askForWarm(signal: AbortSignal): Promise<unknown> {
+    const { random, client } = this.#deps;
+    const { items } = await client.resource<VM>(VM).list({}, signal);
+    const { items: pools } = await client.resource<Pool>(Pool).list({}, signal);
+    if (items.length >= MOST_VMS || pools.length === 0) return NOTHING;
+    const { metadata, spec } = random.pick(pools);
+    const namespace = random.oneIn(3) ? random.pick(TENANTS) : metadata.namespace;
+    const wish = { image: spec.image, size: WARM_SIZE } as VM['spec'];
+    return this.#create<VM>(VM, namespace, `vm-${this.#made++}`, wish, signal);
   }
 
   #setPower(signal: AbortSignal): Promise<unknown> {
@@ -217,7 +260,9 @@ export class FleetWorkload {
   }
 
   #setPolicy(signal: AbortSignal): Promise<unknown> {
-    const spec = { scrubMode: this.#deps.random.oneIn(2) ? 'Automatic' : 'Manual' };
+    const { random } = this.#deps;
+    const scrubMode = random.oneIn(2) ? 'Automatic' : 'Manual';
+    const spec = { scrubMode, allowSharedPoolClaims: random.oneIn(2) };
     return this.#deps.client.resource<Policy>(Policy).patch('default', { spec }, {}, signal);
   }
 
