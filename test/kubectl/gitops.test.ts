@@ -220,12 +220,21 @@ describe('a fleet in Git', function () {
     it('collects what left the repository, a whole tenant too', async () => {
       const before = await world.objects();
       await world.without('kustomization.yaml', 'tenants/web');
-      await world.without('tenants/mobile/kustomization.yaml', 'pool.yaml', 'lease.yaml');
+      await world.without('tenants/mobile/kustomization.yaml', 'lease.yaml');
       const flux = new FluxRun(world);
       const after = await world.objects();
       await flux.apply(after);
       assert.deepEqual(await flux.collect(before, after), []);
       await until('they are gone', async () => (await world.run('kubectl get tenant web namespace/web')).code === 1);
+      await settled(world);
+    });
+
+    it('collects in the foreground too, as Argo CD does', async () => {
+      const before = await world.objects();
+      await world.without('tenants/mobile/kustomization.yaml', 'pool.yaml', 'leaseset.yaml');
+      assert.deepEqual(await new FluxRun(world).collect(before, await world.objects(), 'Foreground'), []);
+      const left = async () => (await world.run('kubectl get pools,leasesets,vms -n mobile -o name')).stdout;
+      await until('they are gone, and their own', async () => (await left()) === '', READY_MS);
       await settled(world);
     });
   });
