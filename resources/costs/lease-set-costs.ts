@@ -1,4 +1,4 @@
-import { ownerSetOf } from '../guards/lease-set.ts';
+import { LEASE_SET_LABEL, ownerSetOf } from '../guards/lease-set.ts';
 import { LEASES } from '../guards/refs.ts';
 import { isOpen } from '../guards/world.ts';
 import type { Lease } from '../kinds/lease.ts';
@@ -47,12 +47,15 @@ export function leaseSetCost(
   };
 }
 
-/** The Leases of a set that are not over or on their way out. */
+/** The Leases of a set that are not over or on their way out. Those that carry its label and are nobody's become its own, as after a revert. */
 function membersOf({ metadata }: LeaseSet, { world }: CostFacts): readonly Lease[] {
-  return [...world.list(LEASES, metadata.namespace)].filter(
-    (lease) =>
-      isOpen(lease) && lease.metadata.deletionTimestamp === undefined && ownerSetOf(lease)?.uid === metadata.uid,
-  );
+  return [...world.list(LEASES, metadata.namespace)].filter((lease) => {
+    if (!isOpen(lease) || lease.metadata.deletionTimestamp !== undefined) return false;
+    const owner = ownerSetOf(lease);
+    return owner === undefined
+      ? lease.metadata.labels?.[LEASE_SET_LABEL] === metadata.name
+      : owner.uid === metadata.uid;
+  });
 }
 
 function aLease({ metadata, spec }: LeaseSet): Lease {
