@@ -46,6 +46,11 @@ import TenantToken from './commands/tenant/token.ts';
 import Uncordon from './commands/uncordon.ts';
 import Up from './commands/up.ts';
 import Version from './commands/version.ts';
+import VolumeCreate from './commands/volume/create.ts';
+import VolumeDelete from './commands/volume/delete.ts';
+import VolumeList from './commands/volume/list.ts';
+import VolumeResize from './commands/volume/resize.ts';
+import Volumes from './commands/volumes.ts';
 import Wait from './commands/wait.ts';
 
 /** Every command there is. The modules hold flags only; what they do is imported when they run. */
@@ -98,5 +103,10 @@ export const COMMANDS = {
   uncordon: Uncordon,
   up: Up,
   version: Version,
+  'volume:create': VolumeCreate,
+  'volume:delete': VolumeDelete,
+  'volume:list': VolumeList,
+  'volume:resize': VolumeResize,
+  volumes: Volumes,
   wait: Wait,
 };

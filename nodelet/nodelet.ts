@@ -152,6 +152,7 @@ export class Nodelet {
   async acknowledgeStore(): Promise<void> {
     await this.#store.acknowledge();
     this.#queue.add('host');
+    this.#lookAtVolumes();
     this.#wakeWaiting();
   }
 
