@@ -13,6 +13,10 @@ export interface BenchWorld {
   /** An etcd on the disk of the bench's folder, started when it is first asked for; undefined where there is none to start. */
   readonly etcd: () => Promise<EtcdServer | undefined>;
   readonly signal: AbortSignal;
+  /** Where processes of the fleet leave a profile of their CPU when they end; undefined: they take none. */
+  readonly profiles?: string | undefined;
+  /** Says how far something long has come. */
+  readonly progress?: (line: string) => void;
 }
 
 /** Contests with what they share, which is made when the goal's turn comes and stopped by `held`. */

@@ -26,6 +26,8 @@ export interface Contest {
   readonly control?: { readonly title: string; readonly take: (round: number) => Promise<number> };
   readonly must?: Mark;
   readonly great?: Mark;
+  /** Of something that takes minutes: how often it is taken, instead of as often as all else. */
+  readonly rounds?: number;
 }
 
 export interface Result {
@@ -64,7 +66,7 @@ const VOID_SPREAD = 3;
 /** Takes a contest: control and ours in turn, the first to go alternating. */
 export async function measure(contest: Contest, { rounds, runs }: MeasureOptions): Promise<Result> {
   for (let voided = 0; ; voided++) {
-    const taken = await takeTurns(contest, rounds);
+    const taken = await takeTurns(contest, contest.rounds ?? rounds);
     const isVoid = isVoidRun(taken.control);
     if (isVoid && voided + 1 < runs) continue;
     const control = taken.control.length === 0 ? undefined : median(taken.control);

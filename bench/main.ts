@@ -1,5 +1,5 @@
 /**
- * `npm run bench [--json] [--rounds N] [GOAL…]`: takes the goals named, by number or word, or all of them, and prints each figure beside its
+ * `npm run bench -- [--json] [--rounds N] [--cpu-prof FOLDER] [GOAL…]`: takes the goals named, by number or word, or all of them, and prints each figure beside its
  * control. Nothing is asserted: what is met and what is not is printed, and the exit code is 0 once all was taken.
  */
 import { mkdir, rm } from 'node:fs/promises';
@@ -14,6 +14,7 @@ import { coldStart } from './cold-start.ts';
 import { disk } from './disk.ts';
 import { exec } from './exec.ts';
 import { fanOut } from './fan-out.ts';
+import { fleetGoals } from './fleet.ts';
 import { get } from './get.ts';
 import { type BenchWorld, type Goal, NotMeasured } from './goal.ts';
 import { guestStart } from './guest-start.ts';
@@ -44,11 +45,17 @@ const GOALS: readonly Goal[] = [
   guestStart,
   exec,
   handover,
+
+  ...fleetGoals,
 ];
 const RUNS = 3;
 
 const { values, positionals } = parseArgs({
-  options: { json: { type: 'boolean', default: false }, rounds: { type: 'string', default: `${MIN_ROUNDS}` } },
+  options: {
+    json: { type: 'boolean', default: false },
+    rounds: { type: 'string', default: `${MIN_ROUNDS}` },
+    'cpu-prof': { type: 'string' },
+  },
   allowPositionals: true,
 });
 const rounds = Math.max(MIN_ROUNDS, Number.parseInt(values.rounds, 10) || MIN_ROUNDS);
@@ -76,6 +83,8 @@ const world: BenchWorld = {
     return etcd;
   },
   signal: ending.signal,
+  profiles: values['cpu-prof'],
+  progress: (line) => void process.stderr.write(`  ${line}\n`),
 };
 const results: Result[] = [];
 const notMeasured: { readonly goals: string; readonly why: string }[] = [];

@@ -8,6 +8,8 @@ import Controllers from './commands/controllers.ts';
 import Cordon from './commands/cordon.ts';
 import Delete from './commands/delete.ts';
 import Describe from './commands/describe.ts';
+import Drain from './commands/drain.ts';
+import DrainStatus from './commands/drain-status.ts';
 import Exec from './commands/exec.ts';
 import ExplainPlacement from './commands/explain-placement.ts';
 import Get from './commands/get.ts';
@@ -19,6 +21,7 @@ import ImagesBuild from './commands/images/build.ts';
 import Kubeconfig from './commands/kubeconfig.ts';
 import LeaseCreate from './commands/lease/create.ts';
 import LeaseGet from './commands/lease/get.ts';
+import LeaseIdle from './commands/lease/idle.ts';
 import LeaseList from './commands/lease/list.ts';
 import LeaseRelease from './commands/lease/release.ts';
 import Logs from './commands/logs.ts';
@@ -26,8 +29,10 @@ import MigrateStore from './commands/migrate-store.ts';
 import Nodelet from './commands/nodelet.ts';
 import PkiRotate from './commands/pki/rotate.ts';
 import PkiShow from './commands/pki/show.ts';
+import Plan from './commands/plan.ts';
 import Rebalance from './commands/rebalance.ts';
 import Restore from './commands/restore.ts';
+import Scale from './commands/scale.ts';
 import Scrub from './commands/scrub.ts';
 import Status from './commands/status.ts';
 import TenantCreate from './commands/tenant/create.ts';
@@ -41,6 +46,11 @@ import TenantToken from './commands/tenant/token.ts';
 import Uncordon from './commands/uncordon.ts';
 import Up from './commands/up.ts';
 import Version from './commands/version.ts';
+import VolumeCreate from './commands/volume/create.ts';
+import VolumeDelete from './commands/volume/delete.ts';
+import VolumeList from './commands/volume/list.ts';
+import VolumeResize from './commands/volume/resize.ts';
+import Volumes from './commands/volumes.ts';
 import Wait from './commands/wait.ts';
 
 /** Every command there is. The modules hold flags only; what they do is imported when they run. */
@@ -55,6 +65,8 @@ export const COMMANDS = {
   cordon: Cordon,
   delete: Delete,
   describe: Describe,
+  drain: Drain,
+  'drain-status': DrainStatus,
   exec: Exec,
   'explain-placement': ExplainPlacement,
   get: Get,
@@ -66,6 +78,7 @@ export const COMMANDS = {
   kubeconfig: Kubeconfig,
   'lease:create': LeaseCreate,
   'lease:get': LeaseGet,
+  'lease:idle': LeaseIdle,
   'lease:list': LeaseList,
   'lease:release': LeaseRelease,
   logs: Logs,
@@ -73,8 +86,10 @@ export const COMMANDS = {
   nodelet: Nodelet,
   'pki:rotate': PkiRotate,
   'pki:show': PkiShow,
+  plan: Plan,
   rebalance: Rebalance,
   restore: Restore,
+  scale: Scale,
   scrub: Scrub,
   status: Status,
   'tenant:create': TenantCreate,
@@ -88,5 +103,10 @@ export const COMMANDS = {
   uncordon: Uncordon,
   up: Up,
   version: Version,
+  'volume:create': VolumeCreate,
+  'volume:delete': VolumeDelete,
+  'volume:list': VolumeList,
+  'volume:resize': VolumeResize,
+  volumes: Volumes,
   wait: Wait,
 };

@@ -6,7 +6,8 @@ import { ApiError } from '../resources/meta/api-error.ts';
 import type { ResourceRef } from '../resources/meta/define-kind.ts';
 import { type KubeObject, objectKey } from '../resources/meta/object.ts';
 import { listAll } from './list-all.ts';
-import { HOSTS, IMAGES, POLICIES, TENANTS, VMS } from './vm-ref.ts';
+import { HOSTS, IMAGES, POLICIES, POOLS, TENANTS, VMS } from './vm-ref.ts';
+import { VOLUMES } from './volume-ref.ts';
 
 interface FleetRead {
   readonly world: World;
@@ -20,11 +21,13 @@ export async function readFleet(client: ApiClient, signal: AbortSignal): Promise
   try {
     // What may be hidden comes first; an owner is not made to wait for the rest.
     const hosts = await list<Host>(HOSTS);
-    const [policies, tenants, images, vms] = await Promise.all([
+    const [policies, tenants, images, pools, vms, volumes] = await Promise.all([
       list(POLICIES),
       list(TENANTS),
       list(IMAGES),
+      list(POOLS),
       list(VMS),
+      list(VOLUMES),
     ]);
     const world = new World();
     const take = <T extends KubeObject>(kind: refs.Ref<T>, objects: readonly KubeObject[]) => {
@@ -34,7 +37,9 @@ export async function readFleet(client: ApiClient, signal: AbortSignal): Promise
     take(refs.HOSTS, hosts);
     take(refs.TENANTS, tenants);
     take(refs.IMAGES, images);
+    take(refs.POOLS, pools);
     take(refs.VMS, vms);
+    take(refs.VOLUMES, volumes);
     return { world, hosts };
   } catch (error) {
     if (error instanceof ApiError && (error.reason === 'Forbidden' || error.reason === 'NotFound')) return undefined;

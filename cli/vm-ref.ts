@@ -17,6 +17,7 @@ export const TENANTS = {
   kind: 'Tenant',
   namespaced: false,
 } as const;
+export const POOLS = { group: 'coppice.dev', version: 'v1', plural: 'pools', kind: 'Pool', namespaced: true } as const;
 export const IMAGES = {
   group: 'coppice.dev',
   version: 'v1',

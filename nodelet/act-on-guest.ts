@@ -1,6 +1,9 @@
 import type { Clock } from '../resources/ambient/clock.ts';
 import type { Logger } from '../resources/ambient/log.ts';
+import { notReady, volumesOf } from '../resources/guards/volume-facts.ts';
 import type { VM } from '../resources/kinds/vm.ts';
+import type { Volume } from '../resources/kinds/volume.ts';
+import { objectKey } from '../resources/meta/object.ts';
 import { type Driver, DriverError, type ObservedGuest } from './drivers/driver.ts';
 import type { GuestOperations, Trouble } from './guest-operations.ts';
 import type { GuestRoom } from './guest-room.ts';
@@ -18,6 +21,8 @@ export interface ActDeps {
   readonly log: Logger;
   /** Where an Image lies; undefined when there is no such Image. */
   readonly imagePath: (image: string) => string | undefined;
+  /** A volume that lies on this very Host, by `namespace/name`. */
+  readonly volume: (key: string) => Volume | undefined;
   /** What guests may use of the host's memory. */
   readonly memoryBytes: (signal: AbortSignal) => Promise<number>;
   /** How long a guest may take to shut down, in milliseconds. */
@@ -126,7 +131,28 @@ function beginCreate(vm: VM, deps: ActDeps, run: Run): Hold | undefined {
   });
   if (resolved === undefined) return wait('NotAdmitted', 'the VM was bound before it was admitted');
   if (path === undefined) return wait('ImageNotFound', `no Image is named ${image}; the VM waits for it`);
-  return run((s) => deps.driver.create(guestSpec(vm, resolved, path), s));
+  const volumes = volumeIDs(vm, deps);
+  if (!Array.isArray(volumes)) return wait(volumes.reason, volumes.message);
+  return run((s) => deps.driver.create(guestSpec(vm, resolved, path, volumes), s));
+}
+
+/** The ids of a VM's volumes; or why it cannot have them yet. */
+function volumeIDs(
+  vm: VM,
+  { driver, volume }: ActDeps,
+): string[] | { readonly reason: string; readonly message: string } {
+  const ids: string[] = [];
+  for (const name of volumesOf(vm)) {
+    if (driver.capabilities.volumes !== true)
+      return { reason: 'VolumesUnsupported', message: `driver ${driver.name} attaches no volumes` };
+    const found = volume(objectKey({ name, namespace: vm.metadata.namespace }));
+    if (found === undefined)
+      return { reason: 'VolumeNotFound', message: `volume ${name} is not one of this host; the VM waits for it` };
+    const why = notReady(found);
+    if (why !== undefined) return { reason: 'VolumeNotReady', message: why };
+    if (found.status?.id !== undefined) ids.push(found.status.id);
+  }
+  return ids;
 }
 
 async function beginStart(job: Job, deps: ActDeps, run: Run, signal: AbortSignal): Promise<Hold | undefined> {
@@ -165,13 +191,15 @@ function phaseNow(guest: ObservedGuest | undefined): Phase {
   }
 }
 
+const LACKS: ReadonlySet<DriverError['reason']> = new Set(['InUse', 'ImageMissing', 'VolumeMissing', 'NoSpace']);
+
 /** Undefined: try, or try again. */
 function holdOfTrouble({ guest, cell }: Job, trouble: Trouble | undefined, nowMs: number): Hold | undefined {
   if (trouble === undefined) return undefined;
   const { reason, message, failures, retryAtMs } = trouble;
   if (retryAtMs !== undefined && nowMs >= retryAtMs) return undefined;
   const wait = retryAtMs === undefined ? {} : { retryMs: retryAtMs - nowMs };
-  if (reason === 'InUse' || reason === 'ImageMissing' || reason === 'NoSpace') {
+  if (LACKS.has(reason)) {
     const slot = reason === 'InUse' && guest?.guestOS === 'macos';
     return { phase: 'Pending', reason: slot ? 'MacSlotLimit' : reason, message, ...wait };
   }

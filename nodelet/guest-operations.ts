@@ -129,7 +129,8 @@ export class GuestOperations {
 
   #retryMs(action: Action, reason: DriverError['reason'], failures: number): number | undefined {
     if (reason === 'Unsupported' || reason === 'Invalid') return undefined;
-    if (reason === 'ImageMissing' || reason === 'NoSpace' || reason === 'InUse') return LACK_RETRY_MS;
+    if (reason === 'ImageMissing' || reason === 'VolumeMissing' || reason === 'NoSpace' || reason === 'InUse')
+      return LACK_RETRY_MS;
     if ((action === 'start' || action === 'create') && failures >= MAX_STARTS) return undefined;
     const ceiling = Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** (failures - 1));
     return ceiling * (1 - this.#options.random() / 4);

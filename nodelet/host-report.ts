@@ -1,6 +1,8 @@
 import type { StatusFields } from '../controllers/runtime/write.ts';
+import { isVolumeLost, volumeBytes } from '../resources/guards/volume-facts.ts';
 import type { Host } from '../resources/kinds/host.ts';
 import type { VM } from '../resources/kinds/vm.ts';
+import type { Volume } from '../resources/kinds/volume.ts';
 import { setConditions } from '../resources/meta/condition.ts';
 import { formatBytes, parseBytes } from '../resources/meta/quantity.ts';
 import type { DriverCapabilities, HostCapacity, ImageFacts, ObservedGuest } from './drivers/driver.ts';
@@ -21,6 +23,8 @@ export interface HostReport {
   /** A sentence instead, when the driver does not answer; what it told before stays in the status. */
   readonly facts: HostFacts | string;
   readonly vms: readonly VM[];
+  /** Those that lie on this host. */
+  readonly volumes: readonly Volume[];
   readonly images: readonly (ImageFacts & { readonly name: string })[];
   readonly reserveBytes: number;
   /** Undefined: the server could not be asked yet. */
@@ -34,7 +38,7 @@ export interface HostReport {
  */
 export function hostStatus(report: HostReport): StatusFields<Host> {
   const { host, driver, facts, platform, images } = report;
-  const { version, accelerator, acceleratorNote, guestOS, nested } = driver.capabilities;
+  const { version, accelerator, acceleratorNote, guestOS, nested, volumes } = driver.capabilities;
   return {
     ...(typeof facts === 'string' ? {} : amounts(report, facts)),
     ...platform,
@@ -45,6 +49,7 @@ export function hostStatus(report: HostReport): StatusFields<Host> {
       accelerator,
       ...(acceleratorNote === undefined ? {} : { acceleratorNote }),
       guestOS: [...guestOS],
+      volumes: volumes === true,
     },
     images: images.map(({ name, digest, sizeBytes }) => ({
       name,
@@ -69,7 +74,7 @@ function orphansOf(guests: readonly ObservedGuest[], vms: readonly VM[]): readon
 }
 
 function amounts(report: HostReport, { capacity, guests, leakedSlots }: HostFacts): StatusFields<Host> {
-  const { vms, driver, reserveBytes } = report;
+  const { vms, volumes, driver, reserveBytes } = report;
   const orphans = orphansOf(guests, vms);
   const lostBytes = sum(orphans.filter(isOn).map((guest) => guest.memoryBytes));
   const allocatableBytes = Math.max(0, guestMemoryBytes(capacity, reserveBytes) - lostBytes);
@@ -81,7 +86,9 @@ function amounts(report: HostReport, { capacity, guests, leakedSlots }: HostFact
     free: amount(
       capacity.vcpus - sum(held.map((vm) => vm.spec.resolved?.vcpus ?? 0)),
       allocatableBytes - sum(held.map((vm) => bytes(vm.spec.resolved?.memory))),
-      capacity.diskBytes - sum(vms.map((vm) => bytes(vm.spec.resolved?.disk))),
+      capacity.diskBytes -
+        sum(vms.map((vm) => bytes(vm.spec.resolved?.disk))) -
+        sum(volumes.filter((volume) => !isVolumeLost(volume)).map(volumeBytes)),
     ),
     macosSlots: {
       total: Math.max(0, total - orphans.filter(isOn).filter(isMac).length),

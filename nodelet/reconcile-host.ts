@@ -5,6 +5,7 @@ import type { Clock } from '../resources/ambient/clock.ts';
 import type { Logger } from '../resources/ambient/log.ts';
 import { Host } from '../resources/kinds/host.ts';
 import type { VM } from '../resources/kinds/vm.ts';
+import type { Volume } from '../resources/kinds/volume.ts';
 import { apiVersionOf } from '../resources/meta/resource-id.ts';
 import type { Driver } from './drivers/driver.ts';
 import { type HostFacts, type HostReport, hostStatus } from './host-report.ts';
@@ -29,6 +30,7 @@ export interface HostDeps {
   readonly host: () => Host | undefined;
   readonly wrote: (host: Host) => void;
   readonly vms: () => readonly VM[];
+  readonly volumes: () => readonly Volume[];
   readonly images: () => HostReport['images'];
   /** Whether every Image of the catalog was looked for once: a shorter list than there is would have VMs refused. */
   readonly imagesKnown: () => boolean;
@@ -56,6 +58,7 @@ export async function reconcileHost(deps: HostDeps, signal: AbortSignal): Promis
     driver: deps.driver,
     facts,
     vms: deps.vms(),
+    volumes: deps.volumes(),
     images: deps.images(),
     reserveBytes: deps.reserveBytes,
     trust,

@@ -5,6 +5,7 @@ import type { Clock } from '../resources/ambient/clock.ts';
 import { Host } from '../resources/kinds/host.ts';
 import { Image } from '../resources/kinds/image.ts';
 import { VM } from '../resources/kinds/vm.ts';
+import { Volume } from '../resources/kinds/volume.ts';
 import type { ResourceRef } from '../resources/meta/define-kind.ts';
 import type { KubeObject } from '../resources/meta/object.ts';
 
@@ -15,11 +16,14 @@ export interface ServerViewOptions {
   readonly random: () => number;
   /** The Images, where many hosts of one process share a watch of them; kept up by whoever hands it in. */
   readonly images?: CacheView<Image>;
+  /** Has whoever keeps them up list them anew. */
+  readonly relistImages?: () => void;
 }
 
-/** What one host needs to see of the server: the VMs bound to it, its own Host, and the Images. */
+/** What one host needs to see of the server: the VMs bound to it, the Volumes that lie on it, its own Host, and the Images. */
 export class ServerView {
   readonly vms: CacheView<VM>;
+  readonly volumes: CacheView<Volume>;
   readonly hosts: CacheView<Host>;
   readonly images: CacheView<Image>;
   readonly #options: ServerViewOptions;
@@ -28,6 +32,7 @@ export class ServerView {
   constructor(options: ServerViewOptions) {
     this.#options = options;
     this.vms = this.#follow<VM>(VM, `spec.hostName=${options.name}`);
+    this.volumes = this.#follow<Volume>(Volume, `spec.hostName=${options.name}`);
     this.hosts = this.#follow<Host>(Host, `metadata.name=${options.name}`);
     this.images = options.images ?? this.#follow<Image>(Image);
   }
@@ -37,14 +42,15 @@ export class ServerView {
     await Promise.all(this.#reflectors.map((reflector) => reflector.run(signal)));
   }
 
-  /** Lists all of it anew: see `Reflector`. Images that others keep up are theirs to list. */
+  /** Lists all of it anew: see `Reflector`. */
   relist(): void {
     for (const reflector of this.#reflectors) reflector.relist();
+    this.#options.relistImages?.();
   }
 
   /** Resolves when each has shown a whole list. */
   async whenSynced(signal: AbortSignal): Promise<void> {
-    await Promise.all([this.vms, this.hosts, this.images].map((cache) => cache.whenSynced(signal)));
+    await Promise.all([this.vms, this.volumes, this.hosts, this.images].map((cache) => cache.whenSynced(signal)));
   }
 
   #follow<T extends KubeObject>(kind: ResourceRef, fieldSelector?: string): CacheView<T> {
@@ -55,6 +61,8 @@ export class ServerView {
       cache,
       clock,
       random,
+      // A thousand hosts that are told every second of all that is written elsewhere cost more than all else they do.
+      bookmarks: false,
       ...(fieldSelector === undefined ? {} : { select: { fieldSelector } }),
     });
     this.#reflectors.push(reflector);

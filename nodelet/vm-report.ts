@@ -4,6 +4,7 @@ import type { VM } from '../resources/kinds/vm.ts';
 import { type Condition, setConditions } from '../resources/meta/condition.ts';
 import type { ObservedGuest } from './drivers/driver.ts';
 import { isOn } from './guest-room.ts';
+import { labelOf } from './guest-spec.ts';
 import { type Cell, epochOf, type Phase } from './plan.ts';
 
 /** Why the plan's action is not taken now. */
@@ -43,8 +44,7 @@ export function vmStatus(report: Report): StatusFields<VM> {
     hostUID: hostUID ?? vm.status?.hostUID,
     guest: guestField(report),
     addresses: on && guest.addresses.length > 0 ? [...guest.addresses].sort() : undefined,
-    startedFrom: guest?.startedFrom ?? vm.status?.startedFrom,
-    startedAt: guest?.startedAt === undefined ? vm.status?.startedAt : rfc3339(guest.startedAt),
+    ...cameUp(vm, guest),
     agent: on ? agentOf(guest) : undefined,
     observedGeneration: vm.metadata.generation,
     conditions: setConditions(vm, nowMs, [
@@ -53,6 +53,27 @@ export function vmStatus(report: Report): StatusFields<VM> {
       agentReady(guest),
     ]),
   };
+}
+
+interface CameUp {
+  readonly startedFrom: 'cold' | 'pool' | undefined;
+  readonly startedAt: string | undefined;
+}
+
+/**
+ * How and when it came up last. A guest that was made for another was up when this VM took it, and came up for this VM then; until it starts again, which
+ * its driver tells by another instant, and what was told of it last.
+ */
+function cameUp(vm: VM, guest: ObservedGuest | undefined): CameUp {
+  const { startedFrom, startedAt } = vm.status ?? {};
+  const at = guest?.startedAt === undefined ? undefined : rfc3339(guest.startedAt);
+  const kept = { startedFrom: guest?.startedFrom ?? startedFrom, startedAt: at ?? startedAt };
+  const taken = vm.spec.fromPool?.at;
+  if (taken === undefined || guest === undefined || guest.label === labelOf(vm)) return kept;
+  const cameThen = at !== undefined && at > taken ? at : taken;
+  const wasOff = isOn(guest) && vm.status?.guest?.power === 'Off';
+  const stillThat = startedAt === undefined || (startedFrom === 'pool' && startedAt === cameThen && !wasOff);
+  return stillThat ? { startedFrom: 'pool', startedAt: cameThen } : kept;
 }
 
 function guestField({ vm, guest, cell }: Report): NonNullable<VM['status']>['guest'] {

@@ -40,8 +40,18 @@ export function applyConfig(applier: Applier, live: KubeObject | undefined, conf
   const before = withoutRecord(live ?? { apiVersion: apiVersionOf(kind), kind: kind.kind });
   const standing = live === undefined ? new Map<string, Manager>() : recorded(applier, live, before);
   const applied = combine(applier, before, standing, config);
+  if (isIdle(applied, before, live)) return { object: before, managers: new Map() };
   if (manager !== KUBECTL || live === undefined) return applied;
   return { ...applied, object: withLastAppliedOf(applied.object, config) };
+}
+
+/**
+ * Whether an apply changes nothing and owns nothing, such as that of a Namespace of which only the name is said. To begin a record of what others left would be
+ * a write, with which whoever applies again and again would find that something had changed.
+ */
+function isIdle({ object, managers }: Applied, before: JsonObject, live: KubeObject | undefined): boolean {
+  if (live === undefined || object !== before || storedManagers(live.metadata.managedFields).size > 0) return false;
+  return [...managers.values()].every(({ manager }) => manager === BEFORE_FIRST_APPLY);
 }
 
 function checkMergeable(kind: Kind, config: JsonObject): void {

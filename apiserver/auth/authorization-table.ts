@@ -138,25 +138,18 @@ export const AUTHORIZATION: AuthorizationTable = {
 
   'coppice.dev/leases': {
     ...owned,
+    create: [...OWNER, 'controller:leaseset'],
     update: ['operator', 'owner', 'controller:lease', 'controller:tenant'],
-    patch: ['operator', 'owner', 'controller:lease', 'controller:tenant', 'controller:garbage'],
-    delete: ['operator', 'owner', 'controller:lease', 'controller:tenant', 'controller:garbage'],
+    patch: ['operator', 'owner', 'controller:lease', 'controller:leaseset', 'controller:tenant', 'controller:garbage'],
+    delete: ['operator', 'owner', 'controller:lease', 'controller:leaseset', 'controller:tenant', 'controller:garbage'],
   },
   'coppice.dev/leases/status': status('lease', 'owner'),
 
-  'coppice.dev/leasesets': {
-    ...owned,
-    update: [...OWNER, 'controller:leaseset'],
-    patch: [...CASCADE, 'owner', 'controller:leaseset'],
-  },
+  'coppice.dev/leasesets': owned,
   'coppice.dev/leasesets/status': status('leaseset', 'owner'),
   'coppice.dev/leasesets/scale': { get: [...READERS, 'owner'], update: OWNER, patch: OWNER },
 
-  'coppice.dev/pools': {
-    ...owned,
-    update: [...OWNER, 'controller:pool'],
-    patch: [...CASCADE, 'owner', 'controller:pool'],
-  },
+  'coppice.dev/pools': owned,
   'coppice.dev/pools/status': status('pool', 'owner'),
   'coppice.dev/pools/scale': { get: [...READERS, 'owner'], update: OWNER, patch: OWNER },
 
@@ -179,11 +172,22 @@ export const AUTHORIZATION: AuthorizationTable = {
     get: [...EVERYONE, 'owner'],
     list: [...EVERYONE, 'owner'],
     watch: [...EVERYONE, 'owner'],
+    create: [...OWNER, 'controller:pool', 'controller:drain'],
     update: ['operator', 'owner', 'host', 'controller:placement', 'controller:vm-lifecycle'],
-    patch: ['operator', 'owner', 'host', 'controller:placement', 'controller:vm-lifecycle', 'controller:garbage'],
-    delete: [
+    patch: [
       'operator',
       'owner',
+      'host',
+      'controller:placement',
+      'controller:drain',
+      'controller:vm-lifecycle',
+      'controller:garbage',
+    ],
+    delete: [
+      'controller:pool',
+      'operator',
+      'owner',
+      'controller:drain',
       'controller:vm-lifecycle',
       'controller:tenant',
       'controller:lease',

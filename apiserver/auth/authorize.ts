@@ -111,12 +111,13 @@ export function authorizeObject(identity: Identity, kind: Kind, object: KubeObje
   if (!isOwn(identity, kind, object)) throw notFound(kind, object.metadata.name);
 }
 
-/** Whether an object is one that the identity has to do with: a host has with itself, and with the VMs bound to it. */
+/** Whether an object is one that the identity has to do with: a host has with itself, and with the VMs and volumes bound to it. */
 export function isOwn(identity: Identity, { plural }: Pick<Kind, 'plural'>, object: KubeObject): boolean {
   if (roleOf(identity) !== 'host') return true;
   const host = hostNameOf(identity);
   if (plural === 'hosts') return object.metadata.name === host;
-  return plural !== 'vms' || (object.spec as { hostName?: string } | undefined)?.hostName === host;
+  if (plural !== 'vms' && plural !== 'volumes') return true;
+  return (object.spec as { hostName?: string } | undefined)?.hostName === host;
 }
 
 /** 403 in the words every client knows. */

@@ -35,11 +35,11 @@ function isPartOfDuty({ verb, plural, name = '' }: Access): boolean {
   return plural === 'groups' && (name === 'system:controllers' || name === AUTHENTICATED_GROUP);
 }
 
-/** A nodelet reads images, its own Host, and VMs of its own by `spec.hostName`; it writes only those. */
+/** A nodelet reads images, its own Host, and VMs and volumes of its own by `spec.hostName`; it writes only those. */
 function inHostScope(host: string, { plural, name, fields, verb, subresource }: Access): boolean {
   if (plural === 'hosts')
     return name === host || fields.get('metadata.name') === host || (verb === 'create' && subresource === undefined);
-  if (plural !== 'vms') return true;
+  if (plural !== 'vms' && plural !== 'volumes') return true;
   return name !== undefined || fields.get('spec.hostName') === host;
 }
 

@@ -1,3 +1,5 @@
+import { entry } from '../../resources/meta/map-entry.ts';
+import { FieldIndex, type IndexedField } from './field-index.ts';
 import { removedAt, type StoredObject } from './stored-object.ts';
 
 /** One write, as watchers see it. */
@@ -38,6 +40,12 @@ const MOST_EMPTY = 1024;
 
 type Listener = (event: CacheEvent) => void;
 
+/** Those objects of a resource that have a text at a field. */
+export interface Narrowed {
+  readonly field: IndexedField;
+  readonly text: string;
+}
+
 export interface RingLimits {
   readonly events: number;
   readonly bytes: number;
@@ -58,6 +66,9 @@ export class ResourceCache {
   /** Every event after this revision is in the ring. */
   #ringStart: number;
   readonly #listeners = new Set<Listener>();
+  /** Made when a field is first asked for. */
+  readonly #indexes = new Map<string, FieldIndex<Listener>>();
+  #narrowedListeners = 0;
   readonly #limits: RingLimits;
 
   constructor(ringStart: number, limits: RingLimits) {
@@ -79,6 +90,12 @@ export class ResourceCache {
     return this.#sorted;
   }
 
+  /** Those of `sorted` that have a text at a field, without a look at the others. */
+  having({ field, text }: Narrowed): readonly StoredObject[] {
+    const keys = [...this.#indexOf(field).having(text)].sort((a, b) => (a < b ? -1 : 1));
+    return keys.map((key) => this.#objects.get(key) as StoredObject);
+  }
+
   /** The events after a revision, or undefined when some are gone from the ring. */
   since(revision: number): readonly CacheEvent[] | undefined {
     if (revision < this.#ringStart) return undefined;
@@ -94,17 +111,25 @@ export class ResourceCache {
 
   /** How many watchers listen. */
   get listeners(): number {
-    return this.#listeners.size;
+    return this.#listeners.size + this.#narrowedListeners;
   }
 
   get oldestRevision(): number {
     return this.#ringStart;
   }
 
-  /** Hears every later event; the returned function stops it. */
-  listen(listener: Listener): () => void {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
+  /** Hears every later event, or those of objects that have, or had, what it is narrowed to; the returned function stops it. */
+  listen(listener: Listener, narrowed?: Narrowed): () => void {
+    if (narrowed === undefined) {
+      this.#listeners.add(listener);
+      return () => this.#listeners.delete(listener);
+    }
+    const stop = this.#indexOf(narrowed.field).listen(narrowed.text, listener);
+    this.#narrowedListeners++;
+    return () => {
+      stop();
+      this.#narrowedListeners--;
+    };
   }
 
   /** An object that was there before the ring begins. */
@@ -113,6 +138,7 @@ export class ResourceCache {
     if (previous === undefined) this.#keys.splice(this.#position(key), 0, key);
     this.#objects.set(key, stored);
     this.#sorted = undefined;
+    for (const index of this.#indexes.values()) index.move(key, previous, stored);
     return previous;
   }
 
@@ -126,6 +152,7 @@ export class ResourceCache {
     const at = this.#position(key);
     if (this.#keys[at] === key) this.#keys.splice(at, 1);
     this.#objects.delete(key);
+    for (const index of this.#indexes.values()) index.move(key, previous, undefined);
     return this.#record(new CacheEvent(last, previous, true));
   }
 
@@ -139,7 +166,15 @@ export class ResourceCache {
 
   /** Hands an event to the listeners; called once the cache's revision has moved. */
   publish(event: CacheEvent): void {
-    for (const listener of [...this.#listeners]) listener(event);
+    const { previous, current, removed } = event;
+    const narrowed = [...this.#indexes.values()].flatMap((index) => [
+      ...index.listenersOf(previous, removed ? undefined : current),
+    ]);
+    for (const listener of [...this.#listeners, ...narrowed]) listener(event);
+  }
+
+  #indexOf(field: IndexedField): FieldIndex<Listener> {
+    return entry(this.#indexes, field.id, () => new FieldIndex<Listener>(field, this.#objects.values()));
   }
 
   #record(event: CacheEvent): CacheEvent {

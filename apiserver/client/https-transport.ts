@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { Agent, request as httpsRequest, type RequestOptions } from 'node:https';
+import type { SecureContext } from 'node:tls';
 import type { ApiRequest, ApiResponse, Transport } from './transport.ts';
 import { UnreachableError, type UnreachableReason } from './unreachable-error.ts';
 
@@ -12,6 +13,8 @@ export interface Connection {
   /** PEM of a client certificate and its key. */
   readonly cert?: string;
   readonly key?: string;
+  /** What `ca`, `cert` and `key` come to, where whoever has them has made it: made anew for each connection it takes longer than all else of one. */
+  readonly secureContext?: SecureContext;
   /** The name the server's certificate must have, when it is not that of the address. */
   readonly serverName?: string;
   /** Accepts any certificate. */
@@ -118,6 +121,7 @@ export function tlsOptions(connection: Connection): RequestOptions {
     ...(connection.ca === undefined ? {} : { ca: connection.ca }),
     ...(connection.cert === undefined ? {} : { cert: connection.cert }),
     ...(connection.key === undefined ? {} : { key: connection.key }),
+    ...(connection.secureContext === undefined ? {} : { secureContext: connection.secureContext }),
     ...(connection.serverName === undefined ? {} : { servername: connection.serverName }),
     ...(connection.insecure === true ? { rejectUnauthorized: false } : {}),
   };

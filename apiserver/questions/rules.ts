@@ -1,8 +1,9 @@
-import { NAMESPACES, TENANTS, VMS } from '../../resources/guards/refs.ts';
+import { NAMESPACES, type Ref, TENANTS, VMS, VOLUMES } from '../../resources/guards/refs.ts';
 import type { WorldView } from '../../resources/guards/world.ts';
 import type { Kind } from '../../resources/meta/define-kind.ts';
 import { VERBS, type Verb } from '../../resources/meta/define-kind.ts';
 import { entry } from '../../resources/meta/map-entry.ts';
+import type { KubeObject } from '../../resources/meta/object.ts';
 import { resourceId } from '../../resources/meta/resource-id.ts';
 import { DOCUMENTS } from '../auth/authorization-table.ts';
 import { holds, isOwn, mayEverything, mayGetDocument, permits, rowOf } from '../auth/authorize.ts';
@@ -100,8 +101,7 @@ function rightsOf(identity: Identity, kind: Kind, namespace: string, world: Worl
     );
     const all = held.filter((verb) => may(verb, undefined));
     const named = held.filter((verb) => !all.includes(verb) && own.some((name) => may(verb, name)));
-    const listed =
-      resourceId(kind) === resourceId(VMS) ? named.filter((verb) => verb !== 'list' && verb !== 'watch') : named;
+    const listed = boundTo(kind) !== undefined ? named.filter((verb) => verb !== 'list' && verb !== 'watch') : named;
     return [
       { group, resource, verbs: all, names: undefined },
       { group, resource, verbs: listed, names: own },
@@ -120,8 +120,16 @@ function ownNames(identity: Identity, kind: Kind, namespace: string, world: Worl
   if (account !== undefined) return resourceId(kind) === resourceId(NAMESPACES) ? [account.namespace] : [];
   if (roleOf(identity) !== 'host') return [];
   if (kind.plural === 'hosts') return [hostNameOf(identity)];
-  if (kind.plural !== 'vms') return [];
-  return [...world.list(VMS, namespace)].filter((vm) => isOwn(identity, VMS, vm)).map((vm) => vm.metadata.name);
+  const bound = boundTo(kind);
+  if (bound === undefined) return [];
+  return [...world.list(bound, namespace)]
+    .filter((object) => isOwn(identity, bound, object))
+    .map(({ metadata }) => metadata.name);
+}
+
+/** The kind, if a host has rights to those of its objects that are bound to it. */
+function boundTo(kind: Kind): Ref<KubeObject> | undefined {
+  return [VMS, VOLUMES].find((ref) => resourceId(ref) === resourceId(kind));
 }
 
 /** One rule for all resources of a group with the same rights. */

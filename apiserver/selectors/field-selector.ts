@@ -32,7 +32,7 @@ export function parseFieldSelector(text: string, kind: Selectable): FieldSelecto
     requirements,
     matches: (object) =>
       requirements.every(
-        ({ field, operator, value }) => (selectedText(object, field, kind) === value) === (operator === '='),
+        ({ field, operator, value }) => (fieldText(object, field, kind) === value) === (operator === '='),
       ),
     exact: (field) => requirements.find((each) => each.field === field && each.operator === '=')?.value,
   };
@@ -44,7 +44,8 @@ function isSelectable(field: string, kind: Selectable): boolean {
   return field === 'metadata.name' || field === 'metadata.namespace' || kind.selectableFields.includes(field);
 }
 
-function selectedText(object: JsonObject, field: string, { selectablePaths }: Selectable): string {
+/** What a selector compares of an object: the text of a field. */
+export function fieldText(object: JsonObject, field: string, { selectablePaths }: Selectable): string {
   for (const path of selectablePaths?.[field] ?? [field]) {
     const text = textAt(object, path);
     if (text !== '') return text;

@@ -3,6 +3,7 @@ import { type Kind, storedIn } from '../../resources/meta/define-kind.ts';
 import { resourceId } from '../../resources/meta/resource-id.ts';
 import { keyRange } from '../cache/key-range.ts';
 import { resourcePrefix } from '../cache/keys.ts';
+import type { Narrowed } from '../cache/resource-cache.ts';
 import type { StoredObject } from '../cache/stored-object.ts';
 import { asApiError } from '../registry/store-failure.ts';
 import { viewOf } from '../registry/versions.ts';
@@ -46,7 +47,7 @@ export async function pageOf(
   const { parts, request, served, target } = context;
   const selection = selectionOf(served.kind, request.query);
   const limit = limitOf(request.query);
-  const from = await startOf(context);
+  const from = await startOf(context, { limit, narrowed: selection.narrowed });
   const kept = keyRange(from.objects, target.namespace, from.after);
   const rest = shownAsKept(served.kind) ? kept : kept.map((item) => viewOf(served.kind, item));
   const matching = selection.all ? rest : rest.filter((item) => selection.matches(item.object));
@@ -73,7 +74,7 @@ interface Start {
 }
 
 /** The state to list: the newest, one at an exact revision, or where a continue token left off. */
-async function startOf(context: VerbContext): Promise<Start> {
+async function startOf(context: VerbContext, extent: Extent): Promise<Start> {
   const { parts, request, served } = context;
   const { query } = request;
   const token = query.get('continue') ?? '';
@@ -82,7 +83,7 @@ async function startOf(context: VerbContext): Promise<Start> {
     checkContinue(query);
     const { revision, after } = decodeContinue(token);
     await reach(parts, revision, request);
-    if (revision === undefined) return { ...newest(context), after };
+    if (revision === undefined) return { ...newest(context, extent), after };
     return { objects: await at(context, revision, after), revision, after };
   }
   const revision = resourceVersionOption(query.get('resourceVersion'));
@@ -92,11 +93,24 @@ async function startOf(context: VerbContext): Promise<Start> {
   const exact = match === 'Exact' || (match === '' && limited && revision !== undefined && revision > 0);
   if (exact && revision !== undefined && revision !== parts.cache.revision)
     return { objects: await at(context, revision), revision };
-  return newest({ parts, served });
+  return newest({ parts, served }, extent);
 }
 
-function newest({ parts, served }: Pick<VerbContext, 'parts' | 'served'>): Start {
-  return { objects: parts.cache.resource(resourceId(storedIn(served.kind))).sorted(), revision: parts.cache.revision };
+/** What a list is of, as far as it is known before its objects are looked at. */
+interface Extent {
+  /** 0 = no limit. */
+  readonly limit: number;
+  readonly narrowed: Narrowed | undefined;
+}
+
+/** All objects there are, or those alone that can match where they fit into one page: further pages are of a snapshot of all. */
+function newest({ parts, served }: Pick<VerbContext, 'parts' | 'served'>, { limit, narrowed }: Extent): Start {
+  const cache = parts.cache.resource(resourceId(storedIn(served.kind)));
+  const { revision } = parts.cache;
+  const few = narrowed && cache.having(narrowed);
+  return few !== undefined && (limit === 0 || few.length <= limit)
+    ? { objects: few, revision }
+    : { objects: cache.sorted(), revision };
 }
 
 /** All objects as they were at a revision: from a kept snapshot, else from the store's history. */

@@ -11,11 +11,11 @@ import { notWriter, writtenFields } from './writers.ts';
 export function keepWritten(frame: WriteFrame, before: KubeObject, draft: KubeObject): KubeObject {
   const { schema } = frame.served.kind;
   let kept = draft;
-  for (const { path, writer } of writtenFields(schema)) {
+  for (const { path, writers } of writtenFields(schema)) {
     if (path[0] !== 'status') continue;
     const [had, wanted] = [valueAt(before, path), valueAt(draft, path)];
-    if (jsonEqual(had, wanted) || writesAs(frame.identity, writer)) continue;
-    if (wanted !== undefined) throw notWriter(frame, draft.metadata.name, path.join('.'), writer);
+    if (jsonEqual(had, wanted) || writers.some((writer) => writesAs(frame.identity, writer))) continue;
+    if (wanted !== undefined) throw notWriter(frame, draft.metadata.name, path.join('.'), writers);
     kept = withValueAt(kept, path, had);
   }
   const conditions = schema.properties?.status?.properties?.conditions;
@@ -30,7 +30,7 @@ function keepConditions(frame: WriteFrame, before: KubeObject, draft: KubeObject
     const [had, wanted] = [conditionOf(before, type), conditionOf(draft, type)];
     if (jsonEqual(had, wanted) || writers.some((writer) => writesAs(frame.identity, writer))) continue;
     if (wanted !== undefined) {
-      throw notWriter(frame, draft.metadata.name, `status.conditions[${type}]`, writers.join(' or '));
+      throw notWriter(frame, draft.metadata.name, `status.conditions[${type}]`, writers);
     }
     kept = withValueAt(kept, CONDITIONS, [...conditionsOf(kept), had]);
   }

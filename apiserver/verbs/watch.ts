@@ -127,9 +127,11 @@ class Watcher {
       return;
     }
     const end = mark ? [this.#bookmarkLine({ 'k8s.io/initial-events-end': 'true' })] : [];
-    this.#initial = backlog === undefined ? this.#objects(this.#cache.sorted(), end) : this.#events(backlog);
+    const { narrowed } = this.#selection;
+    const there = () => (narrowed === undefined ? this.#cache.sorted() : this.#cache.having(narrowed));
+    this.#initial = backlog === undefined ? this.#objects(there(), end) : this.#events(backlog);
     this.#pin();
-    this.#release.push(this.#cache.listen((event) => this.#offer(event)));
+    this.#release.push(this.#cache.listen((event) => this.#offer(event), narrowed));
     if (this.#bookmarks) this.#release.push(parts.cache.onMoved(() => this.#moved()));
     // Whoever goes on from an earlier revision is told how far that has moved, even if nothing does from now on.
     if (this.#bookmarks && from !== undefined && from < parts.cache.revision) this.#moved();

@@ -8,7 +8,7 @@ import {
   valueAt,
   withValueAt,
 } from '../../resources/meta/object.ts';
-import type { Schema } from '../../resources/meta/schema.ts';
+import { type Schema, writersOf } from '../../resources/meta/schema.ts';
 import { applyDefaults } from '../admission/structural.ts';
 import { roleOf, writesAs } from '../auth/identity.ts';
 import type { WriteFrame } from './next-object.ts';
@@ -20,15 +20,15 @@ import type { WriteFrame } from './next-object.ts';
 export function carryWritten(frame: WriteFrame, before: KubeObject | undefined, draft: KubeObject): KubeObject {
   const { kind } = frame.served;
   let carried = draft;
-  for (const { path, writer } of writtenFields(kind.schema)) {
+  for (const { path, writers } of writtenFields(kind.schema)) {
     const had = valueAt(before, path);
     const wanted = valueAt(draft, path);
     if (wanted === undefined) {
       if (had !== undefined && isObject(valueAt(draft, path.slice(0, -1)))) carried = withValueAt(carried, path, had);
       continue;
     }
-    if (jsonEqual(had, wanted) || writesAs(frame.identity, writer)) continue;
-    throw notWriter(frame, draft.metadata.name, path.join('.'), writer);
+    if (jsonEqual(had, wanted) || writers.some((writer) => writesAs(frame.identity, writer))) continue;
+    throw notWriter(frame, draft.metadata.name, path.join('.'), writers);
   }
   return carried;
 }
@@ -70,8 +70,9 @@ export function checkFinalizers(frame: WriteFrame, before: KubeObject | undefine
 }
 
 /** 403 that names a field and who writes it. */
-export function notWriter(frame: WriteFrame, name: string, field: string, writer: string): ApiError {
+export function notWriter(frame: WriteFrame, name: string, field: string, writers: readonly string[]): ApiError {
   const { kind } = frame.served;
+  const writer = writers.join(' or ');
   return forbidden(kind, name, `${field} is written by ${writer}, not by "${frame.identity.user}"`, {
     reason: 'FieldWriter',
     message: `only ${writer} writes this field`,
@@ -81,7 +82,7 @@ export function notWriter(frame: WriteFrame, name: string, field: string, writer
 
 interface WrittenField {
   readonly path: readonly string[];
-  readonly writer: string;
+  readonly writers: readonly string[];
 }
 
 const known = new WeakMap<Schema, readonly WrittenField[]>();
@@ -96,9 +97,9 @@ export function writtenFields(schema: Schema): readonly WrittenField[] {
 }
 
 function* search(schema: Schema, path: readonly string[]): Iterable<WrittenField> {
-  const writer = schema['x-coppice-writer'];
-  if (writer !== undefined) {
-    yield { path, writer };
+  const writers = writersOf(schema);
+  if (writers.length > 0) {
+    yield { path, writers };
     return;
   }
   for (const [name, child] of Object.entries(schema.properties ?? {})) yield* search(child, [...path, name]);

@@ -4,11 +4,9 @@ import { placeObjects } from '../apply/placed.ts';
 import { readSources } from '../apply/sources.ts';
 import { confirm, type Deed } from '../confirm.ts';
 import type { Target } from '../coppice-command.ts';
-import { type DiscoveredResource, discover } from '../discovery/discovery.ts';
-import { selectionOf } from '../discovery/selection.ts';
+import { type ChosenObject, chosenObjects } from '../discovery/chosen-objects.ts';
 import { Exit, usage } from '../failure.ts';
 import { type Io, printLine, warn } from '../io.ts';
-import { listAll } from '../list-all.ts';
 import { objectName, typeName } from '../render/name.ts';
 import { openSession, type Session } from '../session.ts';
 import { Deadline, durationFlag } from '../wait/deadline.ts';
@@ -28,12 +26,6 @@ export interface DeleteOptions {
   readonly yes: boolean;
 }
 
-interface Doomed {
-  readonly resource: DiscoveredResource;
-  readonly namespace: string | undefined;
-  readonly name: string;
-}
-
 /** Deletes objects and, unless told not to, waits until they are gone. */
 export async function deleteObjects(io: Io, target: Target, options: DeleteOptions): Promise<void> {
   const timeoutMs = durationFlag('timeout', options.timeout);
@@ -41,11 +33,11 @@ export async function deleteObjects(io: Io, target: Target, options: DeleteOptio
   if (fromFiles && options.words.length > 0) throw usage('give either files or names, not both', 'delete');
   const sources = fromFiles ? await readSources(io, options, 'delete') : [];
   await using session = await openSession(io, target);
-  const doomed = fromFiles ? await placeObjects(session, sources) : await chosen(session, options);
+  const doomed = fromFiles ? await placeObjects(session, sources) : await chosenObjects(session, options, 'delete');
   if (doomed.length === 0) return printLine(io, 'No resources found');
   if (!options.yes && !options.dryRun) await confirm(io, deedOf(doomed));
   using deadline = new Deadline(io.signal, timeoutMs === 0 ? undefined : timeoutMs);
-  const leaving: { doomed: Doomed; uid: string }[] = [];
+  const leaving: { doomed: ChosenObject; uid: string }[] = [];
   let failed = 0;
   for (const one of doomed) {
     const uid = await deleteOne(session, one, options).catch((error: unknown) => {
@@ -61,29 +53,7 @@ export async function deleteObjects(io: Io, target: Target, options: DeleteOptio
   if (failed > 0) throw new Exit(1);
 }
 
-async function chosen(session: Session, options: DeleteOptions): Promise<Doomed[]> {
-  const { labelSelector } = options;
-  const selection = selectionOf(await discover(session.client, session.io.signal), options.words);
-  const place = (resource: DiscoveredResource, name: string): Doomed => ({
-    resource,
-    namespace: resource.namespaced ? session.namespace : undefined,
-    name,
-  });
-  if (selection.kind === 'named') {
-    if (labelSelector !== undefined || options.all) throw usage('give either names or a selector, not both', 'delete');
-    return selection.objects.map(({ resource, name }) => place(resource, name));
-  }
-  if (labelSelector === undefined && !options.all) throw usage('name objects, or say --all or -l', 'delete');
-  const out: Doomed[] = [];
-  for (const resource of selection.resources) {
-    const objects = session.client.resource(resource, session.namespace);
-    const { items } = await listAll(objects, labelSelector === undefined ? {} : { labelSelector }, session.io.signal);
-    out.push(...items.map((item) => place(resource, item.metadata.name)));
-  }
-  return out;
-}
-
-function deedOf(doomed: readonly Doomed[]): Deed {
+function deedOf(doomed: readonly ChosenObject[]): Deed {
   const shown = doomed.map((one) => {
     const where = one.namespace === undefined ? '' : ` in ${one.namespace}`;
     return `${objectName(one.resource, one.name)}${where}`;
@@ -94,7 +64,7 @@ function deedOf(doomed: readonly Doomed[]): Deed {
 }
 
 /** Asks for the deletion and answers the uid of what is on its way out. */
-async function deleteOne(session: Session, one: Doomed, options: DeleteOptions): Promise<string | undefined> {
+async function deleteOne(session: Session, one: ChosenObject, options: DeleteOptions): Promise<string | undefined> {
   const { io } = session;
   const onWarning = (text: string) => warn(io, `Warning: ${text}`);
   const answer = await session.client
@@ -109,7 +79,7 @@ async function deleteOne(session: Session, one: Doomed, options: DeleteOptions):
 /** Waits for each; another object of the same name means the old one is gone. Answers how many did not go in time. */
 async function waitGone(
   session: Session,
-  leaving: readonly { doomed: Doomed; uid: string }[],
+  leaving: readonly { doomed: ChosenObject; uid: string }[],
   deadline: Deadline,
 ): Promise<number> {
   let failed = 0;

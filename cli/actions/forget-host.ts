@@ -1,6 +1,7 @@
 import type { Host } from '../../resources/kinds/host.ts';
 import type { VM } from '../../resources/kinds/vm.ts';
 import { findCondition, isTrue } from '../../resources/meta/condition.ts';
+import { firstOf } from '../../resources/meta/first-of.ts';
 import { confirm } from '../confirm.ts';
 import type { Target } from '../coppice-command.ts';
 import { Failure } from '../failure.ts';
@@ -52,9 +53,8 @@ const isLost = (vm: VM) => findCondition(vm, 'Ready')?.reason === 'HostLost';
 
 async function ask(io: Io, { metadata, status }: Host, vms: readonly VM[]): Promise<void> {
   const { name } = metadata;
-  const names = vms.slice(0, 10).map((vm) => `${vm.metadata.namespace}/${vm.metadata.name}`);
-  const more = vms.length > names.length ? ` and ${vms.length - names.length} more` : '';
-  const loses = vms.length === 0 ? '' : `, and loses its VMs ${names.join(', ')}${more}`;
+  const names = vms.map((vm) => `${vm.metadata.namespace}/${vm.metadata.name}`);
+  const loses = vms.length === 0 ? '' : `, and loses its VMs ${firstOf(names, 10)}`;
   const lease = status?.lease === undefined ? '' : `, and the lease of ${status.lease.namespace} ends with its minimum`;
   await confirm(io, {
     tells: `this gives host ${name} up${loses}${lease}`,

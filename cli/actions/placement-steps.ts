@@ -6,7 +6,12 @@ type Step = (vm: VM, host: string) => string;
 
 /** What may help against a filter; `host` is one that it turned down. */
 const FILTER_STEPS: Readonly<Record<HostFilter, Step>> = {
+  VolumeNotFound: (vm) => `make the volume: coppice volume create NAME --size 50Gi -n ${vm.metadata.namespace}`,
+  VolumeNotReady: (vm) => `see what it waits for: coppice volume list -n ${vm.metadata.namespace} -o wide`,
+  VolumeElsewhere: () => 'it runs where its volumes lie; name volumes that lie on one host',
+  VolumesUnsupported: () => 'its volumes need a Linux image, and a host whose driver attaches volumes',
   NotReady: (_, host) => `see why: coppice describe host/${host}; its nodelet may be down`,
+  Draining: (_, host) => `an operator ends the drain: coppice uncordon ${host}`,
   Cordoned: (_, host) => `an operator lets it take VMs again: coppice uncordon ${host}`,
   ScrubPending: (_, host) => `an operator clears it: coppice scrub ${host}`,
   SelectorMismatch: (_, host) => `change spec.hostSelector, or label a host: kubectl label host ${host} KEY=VALUE`,

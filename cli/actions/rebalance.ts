@@ -17,7 +17,7 @@ interface RebalanceOptions {
   readonly json: boolean;
 }
 
-/** Prints which VMs would have to be made again elsewhere so that no host is too full. Changes nothing. */
+/** Prints which VMs would have to be started elsewhere so that no host is too full. Changes nothing. */
 export async function rebalance(io: Io, target: Target, options: RebalanceOptions): Promise<void> {
   if (!options.dryRun) {
     throw usage(
@@ -54,8 +54,8 @@ function printPlan(io: Io, { hosts, moves, left }: RebalancePlan, { highWater }:
   ]);
   if (rows.length > 0) io.stdout.write(`${renderTable(['Host', 'Memory', 'Held', 'Then'], rows)}\n`);
   if (moves.length > 0) {
-    const lines = moves.map(({ vm, from, to, memoryBytes }) => [vm, roughBytes(memoryBytes), from, to]);
-    io.stdout.write(`${renderTable(['VM', 'Memory', 'From', 'To'], lines)}\n`);
+    const lines = moves.map(({ vm, from, to, memoryBytes, how }) => [vm, roughBytes(memoryBytes), from, to, how]);
+    io.stdout.write(`${renderTable(['VM', 'Memory', 'From', 'To', 'How'], lines)}\n`);
   }
   if (left.length > 0) {
     io.stdout.write(`${alignColumns(left.map(({ host, message }) => [`${host} stays above ${mark}:`, message], 1))}\n`);
@@ -66,7 +66,7 @@ function printPlan(io: Io, { hosts, moves, left }: RebalancePlan, { highWater }:
 function verdict(moves: number, left: number, mark: string): string {
   if (moves > 0) {
     const vms = counted(moves, 'VM');
-    return `To follow it, ${vms} would have to be deleted and made again, disks included, with the host it leaves cordoned meanwhile. Nothing was changed.`;
+    return `To follow it, ${vms} would have to be deleted and made again, disks included, with the host it leaves cordoned meanwhile. To move all of a host that may go: coppice drain HOST --mode reschedule. Nothing was changed.`;
   }
   if (left > 0) return 'Nothing is proposed: no move would help.';
   return `Nothing is proposed: no host is above ${mark}.`;

@@ -3,9 +3,9 @@ import { CoppiceCommand, refuseWords, targetFlags, targetOf } from '../coppice-c
 
 export default class Rebalance extends CoppiceCommand {
   static override strict = false;
-  static override summary = 'Plan which VMs would have to be made again elsewhere to relieve hosts that are full.';
+  static override summary = 'Plan which VMs could leave hosts that are full, and where they fit.';
   static override description =
-    'A plan only: nothing is moved, and there is no other mode than --dry-run. Hosts whose guests hold more of their memory than --high-water are brought back to it, and no other past it. VMs that run macOS stay.';
+    'A plan only: nothing is moved, and there is no other mode than --dry-run. Hosts whose guests hold more of their memory than --high-water are brought back to it, and no other past it. Only VMs with reschedulable: true and ephemeral ones (a ttl, or the label coppice.dev/ephemeral=true) are proposed.';
   static override usage = 'rebalance --dry-run [--high-water PART] [--max-moves N] [-o json]';
   static override examples = [
     'coppice rebalance --dry-run',

@@ -2,7 +2,7 @@ import { CoppiceCommand, targetFlags, targetOf, words } from '../coppice-command
 
 export default class Uncordon extends CoppiceCommand {
   static override strict = false;
-  static override summary = 'Let hosts take new VMs and leases again.';
+  static override summary = 'Let hosts take new VMs and leases again; a drain of them ends with it.';
   static override usage = 'uncordon HOST…';
   static override examples = ['coppice uncordon mac-1'];
   static override flags = { kubeconfig: targetFlags.kubeconfig, context: targetFlags.context };

@@ -1,5 +1,6 @@
 import type { ApiClient } from '../../apiserver/client/client.ts';
 import { Host } from '../../resources/kinds/host.ts';
+import { firstOf } from '../../resources/meta/first-of.ts';
 import type { Steps } from '../serve/steps.ts';
 
 /**
@@ -15,9 +16,8 @@ export async function tellLeftBehind(
   const { items } = await client.resource<Host>(Host).list({}, signal);
   const left = items.map((host) => host.metadata.name).filter((name) => !running.includes(name));
   if (left.length > 0) {
-    const shown = left.length > 3 ? `${left.slice(0, 3).join(', ')} and ${left.length - 3} more` : left.join(', ');
     steps.say(
-      `  not run by this start: ${shown}. VMs there cannot be reached until they are, or the hosts are deleted`,
+      `  not run by this start: ${firstOf(left, 3)}. VMs there cannot be reached until they are, or the hosts are deleted`,
     );
   }
   return new Set(left);

@@ -2,9 +2,11 @@ import type { ApiClient } from '../../apiserver/client/client.ts';
 import type { ResourceRef } from '../../resources/meta/define-kind.ts';
 import type { KubeObject } from '../../resources/meta/object.ts';
 import type { Outcome } from '../runtime/duty.ts';
+import type { EventRecorder } from '../runtime/events.ts';
 import { finalizerStage, releaseFinalizer } from '../runtime/finalizer.ts';
 import { InFlight } from '../runtime/in-flight.ts';
-import { deleteThis, orGone } from '../runtime/write.ts';
+import { orGone } from '../runtime/write.ts';
+import { deleteOwned, REFUSED_AGAIN_MS } from './delete-owned.ts';
 import type { Found, OwnedObjects } from './owned-objects.ts';
 
 /** Set by the server on an object that is deleted with propagation Orphan or Foreground (k8s.io/apimachinery, finalizers of that name). */
@@ -26,28 +28,34 @@ export function cascadeOf(object: KubeObject): Cascade | undefined {
 interface CascadeDeps {
   readonly client: ApiClient;
   readonly owned: OwnedObjects;
+  readonly recorder: EventRecorder;
 }
 
 /** Does to the dependents what the owner's deletion asked for, then lets the owner go. */
 export async function cascade(
   wish: Cascade,
   { ref, object }: Found,
-  { client, owned }: CascadeDeps,
+  deps: CascadeDeps,
   signal: AbortSignal,
 ): Promise<Outcome> {
+  const { client, owned } = deps;
   const dependents = owned.dependents(object);
+  const refused = new Set<Found>();
   const writes = new InFlight(WRITES_AT_ONCE);
   for (const dependent of dependents) {
     if (wish === 'orphan') await writes.start(() => disown(client, dependent, object.metadata.uid, signal));
     else if (dependent.object.metadata.deletionTimestamp === undefined) {
       const policy = waits(dependent, owned) ? 'Foreground' : undefined;
-      await writes.start(() => deleteThis(resourceOf(client, dependent), dependent.object, signal, policy));
+      await writes.start(async () => {
+        if (!(await deleteOwned(dependent, [object.metadata.uid], deps, signal, policy))) refused.add(dependent);
+      });
     }
   }
   await writes.finish();
   // Dependents that do not block their owner may go after it.
   if (wish === 'foreground' && dependents.some((dependent) => blocks(dependent.object, object.metadata.uid))) {
-    return { requeueAfterMs: DEPENDENTS_AGAIN_MS };
+    // What may not go now is not asked every second.
+    return { requeueAfterMs: refused.size > 0 ? REFUSED_AGAIN_MS : DEPENDENTS_AGAIN_MS };
   }
   const finalizer = wish === 'orphan' ? ORPHAN_FINALIZER : FOREGROUND_FINALIZER;
   await releaseFinalizer(resourceOf(client, { ref, object }), object, finalizer, signal);

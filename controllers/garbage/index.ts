@@ -15,12 +15,12 @@ import {
 } from './reconcile.ts';
 
 /** Deletes what nothing needs any more: objects whose owners are gone, contents of ending namespaces, old Events. */
-export function garbageDuty({ client, informers, clock, log }: DutyParts): Duty {
+export function garbageDuty({ client, informers, events: recorder, clock, log }: DutyParts): Duty {
   const namespaces = informers.of(Namespace);
   const definitions = informers.of(CustomResourceDefinition);
   const events = informers.trimmed(Event, trim);
   const owned = new OwnedObjects(informers);
-  const deps: GarbageDeps = { client, namespaces, events, owned, clock, log };
+  const deps: GarbageDeps = { client, namespaces, events, owned, recorder, clock, log };
   return {
     name: 'garbage',
     watches: [

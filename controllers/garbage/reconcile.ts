@@ -7,12 +7,14 @@ import type { KubeObject, OwnerReference } from '../../resources/meta/object.ts'
 import type { CacheView } from '../runtime/cache.ts';
 import { servedResources } from '../runtime/discovery.ts';
 import type { Outcome } from '../runtime/duty.ts';
+import type { EventRecorder } from '../runtime/events.ts';
 import { InFlight } from '../runtime/in-flight.ts';
 import { emptyNamespace } from '../runtime/namespace-contents.ts';
-import { deleteThis, orGone } from '../runtime/write.ts';
+import { orGone } from '../runtime/write.ts';
 import { cascade, cascadeOf } from './cascade.ts';
 import { eventLeftMs, type OwnerState, ownedVerdict } from './decide.ts';
 import { endDefinition } from './definition.ts';
+import { deleteOwned, REFUSED_AGAIN_MS } from './delete-owned.ts';
 import { endNamespace } from './namespace.ts';
 import type { OwnedObjects } from './owned-objects.ts';
 
@@ -34,6 +36,7 @@ export interface GarbageDeps {
   readonly namespaces: CacheView<Namespace>;
   readonly events: CacheView<KubeObject>;
   readonly owned: OwnedObjects;
+  readonly recorder: EventRecorder;
   readonly clock: Clock;
   readonly log: Logger;
 }
@@ -62,7 +65,7 @@ async function collect(key: string, deps: GarbageDeps, signal: AbortSignal): Pro
   const wish = cascadeOf(found.object);
   if (wish !== undefined) return cascade(wish, found, deps, signal);
   if (found.object.metadata.deletionTimestamp !== undefined) return {};
-  const { ref, object } = found;
+  const { object } = found;
   const states: OwnerState[] = [];
   for (const reference of object.metadata.ownerReferences ?? []) {
     const state = await ownerState(reference, object.metadata.namespace, deps, signal);
@@ -73,7 +76,8 @@ async function collect(key: string, deps: GarbageDeps, signal: AbortSignal): Pro
   if (ownedVerdict(states) === 'keep') return states.includes('unknown') ? { requeueAfterMs: DISCOVER_EVERY_MS } : {};
   const ageMs = deps.clock.now() - Date.parse(object.metadata.creationTimestamp);
   if (ageMs < YOUNG_MS) return { requeueAfterMs: YOUNG_MS - Math.max(0, ageMs) };
-  await deleteThis(deps.client.resource<KubeObject>(ref, object.metadata.namespace), object, signal);
+  const owners = (object.metadata.ownerReferences ?? []).map(({ uid }) => uid);
+  if (!(await deleteOwned(found, owners, deps, signal))) return { requeueAfterMs: REFUSED_AGAIN_MS };
   deps.log.info('object deleted after its owners', { object: key });
   return {};
 }

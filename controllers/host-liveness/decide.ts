@@ -1,4 +1,5 @@
 import { rfc3339 } from '../../resources/ambient/clock.ts';
+import { isDraining } from '../../resources/guards/host-drain.ts';
 import { waitsForScrub } from '../../resources/guards/host-scrub.ts';
 import type { CoordinationLease } from '../../resources/kinds/coordination-lease.ts';
 import type { Host } from '../../resources/kinds/host.ts';
@@ -89,6 +90,7 @@ function schedulableCondition(host: Host, ready: Wanted): Wanted {
   const type = 'Schedulable';
   if (ready.status !== 'True')
     return { type, status: 'False', reason: 'NotReady', message: `the host is not ready: ${ready.message}` };
+  if (isDraining(host)) return { type, status: 'False', ...drainTold(host) };
   if (host.spec.cordoned === true) {
     return {
       type,
@@ -108,4 +110,14 @@ function schedulableCondition(host: Host, ready: Wanted): Wanted {
   const [reason, what] = lease.released === true ? ['Held', 'held for'] : ['Leased', 'leased to'];
   const until = lease.earliestEnd === undefined ? '' : `, until ${lease.earliestEnd} at least`;
   return { type, status: 'True', reason, message: `is ${what} ${lease.namespace}${until}, and takes its VMs` };
+}
+
+/** Being emptied, or as empty as was asked. */
+function drainTold({ metadata, spec, status }: Host): { readonly reason: string; readonly message: string } {
+  const drained = status?.conditions?.find(({ type }) => type === 'Drained');
+  const done = drained?.status === 'True' && status?.drain?.mode === spec.drain?.mode;
+  const end = `to have it take VMs again: coppice uncordon ${metadata.name}`;
+  return done
+    ? { reason: 'Drained', message: `it is drained; ${end}` }
+    : { reason: 'Draining', message: `it is being drained, and takes no VM and no lease; ${end}` };
 }

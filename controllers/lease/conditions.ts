@@ -2,8 +2,9 @@ import type { Host } from '../../resources/kinds/host.ts';
 import type { Lease } from '../../resources/kinds/lease.ts';
 import type { VM } from '../../resources/kinds/vm.ts';
 import { type Condition, findCondition, isTrue, setConditions } from '../../resources/meta/condition.ts';
+import { firstOf } from '../../resources/meta/first-of.ts';
+import type { Wait } from '../../resources/placement/decide-grant.ts';
 import type { StatusFields } from '../runtime/write.ts';
-import type { Wait } from './decide-grant.ts';
 
 type Told = Omit<Condition, 'lastTransitionTime' | 'observedGeneration'>;
 
@@ -29,7 +30,11 @@ export function grantStatus(lease: Lease, host: Host, nowMs: number): StatusFiel
     phase: 'Active',
     host: name,
     waiting: undefined,
-    ...told(lease, nowMs, [granted(name), { type: 'Ready', status: 'True', reason: 'Active', message: `has ${name}` }]),
+    ...told(lease, nowMs, [
+      granted(name),
+      { type: 'Ready', status: 'True', reason: 'Active', message: `has ${name}` },
+      inUse(lease, name, false),
+    ]),
   };
 }
 
@@ -40,11 +45,27 @@ const granted = (host: string): Told => ({
   message: `host ${host} was given`,
 });
 
-/** The status of a lease that has its host: `host` undefined means that it is gone. */
-export function activeStatus(lease: Lease, host: Host | undefined, suspect: string | undefined, nowMs: number) {
+/** Whether VMs of the lessee are on the host; since when, the condition says. */
+function inUse({ metadata }: Lease, host: string, used: boolean): Told {
+  const type = 'InUse';
+  if (used) return { type, status: 'True', reason: 'HasVMs', message: `VMs of ${metadata.namespace} are on ${host}` };
+  return { type, status: 'False', reason: 'NoVM', message: `no VM of ${metadata.namespace} is on ${host}` };
+}
+
+/** What is known of the host of a lease. */
+interface Standing {
+  /** Undefined: it is gone. */
+  readonly host: Host | undefined;
+  /** Whether VMs of the lessee are on it. */
+  readonly used: boolean;
+}
+
+/** The status of a lease that has its host. */
+export function activeStatus(lease: Lease, { host, used }: Standing, suspect: string | undefined, nowMs: number) {
   return told(lease, nowMs, [
     granted(lease.status?.host ?? ''),
     readyOf(lease, host),
+    inUse(lease, lease.status?.host ?? '', used),
     ...clockCondition(lease, suspect),
   ]);
 }
@@ -67,9 +88,7 @@ function readyOf({ status = {} }: Lease, host: Host | undefined): Told {
 /** The status of a lease that is over, while VMs of its lessee are on the host. */
 export function endingStatus(lease: Lease, vms: readonly VM[], nowMs: number): StatusFields<Lease> {
   const names = vms.map((vm) => vm.metadata.name).sort();
-  const more = names.length > NAMES_SHOWN ? ` and ${names.length - NAMES_SHOWN} more` : '';
-  const shown = names.slice(0, NAMES_SHOWN).join(', ');
-  const message = `waits until ${names.length === 1 ? 'the guest of 1 VM is' : `the guests of ${names.length} VMs are`} gone from ${lease.status?.host}: ${shown}${more}`;
+  const message = `waits until ${names.length === 1 ? 'the guest of 1 VM is' : `the guests of ${names.length} VMs are`} gone from ${lease.status?.host}: ${firstOf(names, NAMES_SHOWN)}`;
   return {
     phase: 'Ending',
     ...told(lease, nowMs, [
@@ -85,7 +104,12 @@ export function endedStatus(lease: Lease, nowMs: number): StatusFields<Lease> {
   return {
     phase: 'Ended',
     waiting: undefined,
-    ...told(lease, nowMs, [{ type: 'Ready', status: 'False', reason: 'Ended', message }]),
+    ...told(lease, nowMs, [
+      { type: 'Ready', status: 'False', reason: 'Ended', message },
+      ...(findCondition(lease, 'InUse') === undefined
+        ? []
+        : [{ type: 'InUse', status: 'False', reason: 'Ended', message: 'it is over' } as const]),
+    ]),
   };
 }
 

@@ -51,8 +51,13 @@ function suspicion({ wallMs, steadyMs }: Reading, atMs: number): string {
   return `the clock of the controllers was set ${set}: nothing ends before it is ${said(atMs)} by the clock and by the time that went by`;
 }
 
+/** The VMs of a lessee that hold something of its host. */
+export function lessees(vms: readonly VM[], namespace: string, world: WorldView): readonly VM[] {
+  return vms.filter((vm) => vm.metadata.namespace === namespace && hostShareOf(vm, world) !== undefined);
+}
+
 function clearing(vms: readonly VM[], namespace: string, world: WorldView): End {
-  const left = vms.filter((vm) => vm.metadata.namespace === namespace && hostShareOf(vm, world) !== undefined);
+  const left = lessees(vms, namespace, world);
   return left.length === 0 ? { kind: 'let-go' } : { kind: 'clear', vms: left };
 }
 

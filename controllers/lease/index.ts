@@ -1,11 +1,13 @@
 import { waitsForScrub } from '../../resources/guards/host-scrub.ts';
 import { holdsHost } from '../../resources/guards/lease-term.ts';
 import { hostShareOf } from '../../resources/guards/shares.ts';
+import { isVolumeLost } from '../../resources/guards/volume-facts.ts';
 import { Host } from '../../resources/kinds/host.ts';
 import { Lease } from '../../resources/kinds/lease.ts';
 import { Policy } from '../../resources/kinds/policy.ts';
 import { Tenant } from '../../resources/kinds/tenant.ts';
 import { VM } from '../../resources/kinds/vm.ts';
+import { Volume } from '../../resources/kinds/volume.ts';
 import { findCondition, isTrue } from '../../resources/meta/condition.ts';
 import { jsonEqual, type KubeObject, objectKey } from '../../resources/meta/object.ts';
 import type { Change } from '../runtime/cache.ts';
@@ -50,6 +52,11 @@ export function leaseDuty({ client, informers, events, clock, log }: DutyParts):
       watchCache(hosts, ({ before, after }) => passWhen(() => !jsonEqual(factsOf(before), factsOf(after))), GATHER_MS),
       watchCache(vms, (change) => [...leftBy(change)].flatMap(endingsOn)),
       watchCache(vms, (change) => passWhen(() => leftBy(change).size > 0), GATHER_MS),
+      watchCache(
+        informers.of(Volume),
+        (change) => passWhen(() => liesAt(change.before) !== liesAt(change.after)),
+        GATHER_MS,
+      ),
       watchCache(informers.of(Tenant), (change) => passWhen(() => specMoved(change)), GATHER_MS),
       watchCache(informers.of(Policy), (change) => passWhen(() => specMoved(change)), GATHER_MS),
     ],
@@ -65,6 +72,11 @@ export function leaseDuty({ client, informers, events, clock, log }: DutyParts):
     if (held(before) === held(after) && before?.spec.hostName === after?.spec.hostName) return new Set();
     return new Set([before, after].flatMap((vm) => vm?.spec.hostName ?? []));
   }
+}
+
+/** The host that a volume with data lies on. */
+function liesAt(volume: Volume | undefined): string | undefined {
+  return volume === undefined || isVolumeLost(volume) ? undefined : volume.spec.hostName;
 }
 
 /** What an Active lease tells of its host, and a claim ends by. */

@@ -1,10 +1,11 @@
-import { HOSTS, POLICIES, type Ref, TENANTS, VMS } from '../../resources/guards/refs.ts';
+import { HOSTS, POLICIES, type Ref, TENANTS, VMS, VOLUMES } from '../../resources/guards/refs.ts';
 import { World } from '../../resources/guards/world.ts';
 import { Host } from '../../resources/kinds/host.ts';
 import type { Lease } from '../../resources/kinds/lease.ts';
 import { Policy } from '../../resources/kinds/policy.ts';
 import { Tenant } from '../../resources/kinds/tenant.ts';
 import { VM } from '../../resources/kinds/vm.ts';
+import { Volume } from '../../resources/kinds/volume.ts';
 import { type KubeObject, objectKey } from '../../resources/meta/object.ts';
 import type { Change } from '../runtime/cache.ts';
 import { follow, type Watch } from '../runtime/duty.ts';
@@ -22,6 +23,7 @@ export class LeaseWorld {
       follow(informers.of(Tenant), (change) => this.#take(TENANTS, change)),
       follow(informers.of(Host), (change) => this.#take(HOSTS, change)),
       follow(informers.of(VM), (change) => this.#take(VMS, change)),
+      follow(informers.of(Volume), (change) => this.#take(VOLUMES, change)),
     ];
   }
 

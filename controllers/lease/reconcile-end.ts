@@ -9,7 +9,7 @@ import { releaseFinalizer } from '../runtime/finalizer.ts';
 import { deleteAll } from '../runtime/namespace-contents.ts';
 import { hasReason, writeStatus } from '../runtime/write.ts';
 import { activeStatus, endedStatus, endingStatus } from './conditions.ts';
-import { decideClaim, decideEnd, type End } from './decide-end.ts';
+import { decideClaim, decideEnd, type End, lessees } from './decide-end.ts';
 import type { LeaseDeps } from './lease-deps.ts';
 
 /** How soon a server whose clock is behind is asked again. */
@@ -64,8 +64,11 @@ function again({ againInMs }: Extract<End, { kind: 'goes-on' }>): Outcome {
 
 async function tellActive(lease: Lease, suspect: string | undefined, deps: LeaseDeps, signal: AbortSignal) {
   const leases = deps.client.resource<Lease>(Lease, lease.metadata.namespace);
-  const host = hostOf(lease, deps.view.world);
-  await writeStatus(leases, lease, activeStatus(lease, host, suspect, deps.clock.now()), signal);
+  const { world } = deps.view;
+  const host = hostOf(lease, world);
+  const used =
+    host !== undefined && lessees(vmsOn(lease.status?.host, deps), lease.metadata.namespace ?? '', world).length > 0;
+  await writeStatus(leases, lease, activeStatus(lease, { host, used }, suspect, deps.clock.now()), signal);
 }
 
 /** Undefined: it has begun to end. Else what is to be done because the server says that it is not over by its clock. */

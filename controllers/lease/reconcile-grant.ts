@@ -3,10 +3,10 @@ import { isPending, pendingEndMs } from '../../resources/guards/lease-term.ts';
 import type { Host } from '../../resources/kinds/host.ts';
 import { Lease } from '../../resources/kinds/lease.ts';
 import { objectKey } from '../../resources/meta/object.ts';
+import { decideGrant, type Wait } from '../../resources/placement/decide-grant.ts';
 import type { Outcome } from '../runtime/duty.ts';
 import { hasReason, writeStatus } from '../runtime/write.ts';
 import { endedStatus, grantStatus, waitingStatus } from './conditions.ts';
-import { decideGrant, type Wait } from './decide-grant.ts';
 import { type LeaseDeps, WAITING } from './lease-deps.ts';
 import { surelyMs } from './steady-clock.ts';
 

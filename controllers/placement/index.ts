@@ -1,13 +1,18 @@
 import { usableSlots } from '../../resources/guards/host-guard.ts';
 import { waitsForScrub } from '../../resources/guards/host-scrub.ts';
+import { isIdle, shapeOf } from '../../resources/guards/pool-members.ts';
 import { hostShareOf, tenantShareOf } from '../../resources/guards/shares.ts';
+import { notReady } from '../../resources/guards/volume-facts.ts';
 import { Host } from '../../resources/kinds/host.ts';
 import { Image } from '../../resources/kinds/image.ts';
 import { Policy } from '../../resources/kinds/policy.ts';
+import { Pool } from '../../resources/kinds/pool.ts';
 import { Tenant } from '../../resources/kinds/tenant.ts';
 import { VM } from '../../resources/kinds/vm.ts';
+import { Volume } from '../../resources/kinds/volume.ts';
 import { isTrue } from '../../resources/meta/condition.ts';
 import { jsonEqual, type KubeObject } from '../../resources/meta/object.ts';
+import type { Placement } from '../../resources/placement/explanation.ts';
 import type { Change } from '../runtime/cache.ts';
 import { type Duty, type DutyParts, watchCache } from '../runtime/duty.ts';
 import { PlacementWorld } from './placement-world.ts';
@@ -23,8 +28,10 @@ export function placementDuty({ client, informers, events, clock, log }: DutyPar
   const vms = informers.of(VM);
   const hosts = informers.of(Host);
   const waiting = vms.index((vm) => (isWaiting(vm) ? [WAITING] : []));
+  const idle = vms.index((vm) => (isIdle(vm) ? [shapeOf(vm) ?? ''] : []));
   const view = new PlacementWorld(informers);
-  const deps: PlacementDeps = { client, vms, waiting, hosts, view, decided: new Map(), events, clock, log };
+  const [decided, refused] = [new Map<string, Placement>(), new Map<string, string>()];
+  const deps: PlacementDeps = { client, vms, waiting, idle, refused, hosts, view, decided, events, clock, log };
   const pass = [PASS];
   const passWhen = (matters: boolean) => (matters && waiting.count(WAITING) > 0 ? pass : []);
   const specMoved = ({ before, after }: Change<KubeObject>) =>
@@ -36,9 +43,15 @@ export function placementDuty({ client, informers, events, clock, log }: DutyPar
       ...view.watches,
       watchCache(vms, ({ key, after }) => (after !== undefined && isWaiting(after) ? pass : [key])),
       watchCache(vms, (change) => passWhen(givesBack(change, view)), GATHER_MS),
+      watchCache(vms, ({ before, after }) => {
+        if (after === undefined && before !== undefined) refused.delete(before.metadata.uid);
+        return passWhen(after !== undefined && isIdle(after) && (before === undefined || !isIdle(before)));
+      }),
       watchCache(hosts, ({ before, after }) => passWhen(!jsonEqual(factsOf(before), factsOf(after))), GATHER_MS),
+      watchCache(informers.of(Volume), (change) => passWhen(readinessOf(change.before) !== readinessOf(change.after))),
       watchCache(informers.of(Tenant), (change) => passWhen(specMoved(change)), GATHER_MS),
       watchCache(informers.of(Policy), (change) => passWhen(specMoved(change)), GATHER_MS),
+      watchCache(informers.of(Pool), (change) => passWhen(specMoved(change)), GATHER_MS),
       watchCache(
         informers.of(Image),
         (change) => passWhen(specMoved(change) || change.before?.status?.digest !== change.after?.status?.digest),
@@ -73,6 +86,12 @@ function factsOf(host: Host | undefined): unknown {
       slots: usableSlots(host),
       images: host.status?.images,
       guestOS: host.status?.driver?.guestOS,
+      volumes: host.status?.driver?.volumes,
     }
   );
+}
+
+/** Whether a volume can be had, and if not why: VMs that wait for it say so. */
+function readinessOf(volume: Volume | undefined): string | undefined {
+  return volume === undefined ? undefined : (notReady(volume) ?? 'ready');
 }

@@ -1,6 +1,7 @@
 import type { ApiClient } from '../../apiserver/client/client.ts';
 import type { Clock } from '../../resources/ambient/clock.ts';
 import type { Logger } from '../../resources/ambient/log.ts';
+import { VMS } from '../../resources/guards/refs.ts';
 import type { Host } from '../../resources/kinds/host.ts';
 import { VM } from '../../resources/kinds/vm.ts';
 import { objectKey } from '../../resources/meta/object.ts';
@@ -24,6 +25,10 @@ export interface PlacementDeps {
   readonly client: ApiClient;
   readonly vms: CacheView<VM>;
   readonly waiting: IndexView<VM>;
+  /** Idle members of pools, by shape. */
+  readonly idle: IndexView<VM>;
+  /** By uid: members that the server did not let be taken as they were at a version. */
+  readonly refused: Map<string, string>;
   readonly hosts: CacheView<Host>;
   readonly view: PlacementWorld;
   /** By key: why VMs were bound where they are, until that is written to them or they are gone. */
@@ -50,10 +55,10 @@ async function pass(deps: PlacementDeps, signal: AbortSignal): Promise<Outcome> 
     const vm = deps.vms.get(`${listed.metadata.namespace}/${listed.metadata.name}`);
     if (vm === undefined || !isWaiting(vm) || isAssumedBound(vm, deps.view)) continue;
     const like = likeness(vm);
-    const decision = unfit.get(like) ?? decide(vm, world, hosts, startAt);
+    const decision = unfit.get(like) ?? decide(vm, world, hosts, startAt, (shape) => idleMembers(shape, deps));
     startAt += 1;
     if (decision.kind === 'wait') unfit.set(like, decision);
-    else deps.view.assume({ ...vm, spec: { ...vm.spec, hostName: decision.host, resolved: decision.resolved } });
+    else deps.view.assume(boundBy(vm, decision), decision.member);
     await writes.start(async () => {
       if (decision.kind === 'wait') await tellWaiting(vm, decision, deps, signal);
       else if (!(await bind(vm, decision, deps, signal))) again = true;
@@ -66,7 +71,7 @@ async function pass(deps: PlacementDeps, signal: AbortSignal): Promise<Outcome> 
 /** Answers false when the server saw the world otherwise: the cache will show why, and the VM is looked at again. */
 async function bind(
   vm: VM,
-  { host, epoch, placement }: Bind,
+  { host, epoch, placement, member }: Bind,
   deps: PlacementDeps,
   signal: AbortSignal,
 ): Promise<boolean> {
@@ -77,27 +82,47 @@ async function bind(
   try {
     // Before it is sent: the watch may tell of the binding earlier than the answer does.
     deps.decided.set(key, placement);
-    const patch = { metadata: { resourceVersion }, spec: { hostName: host, epoch } };
+    const guest = member?.spec.guestID === undefined ? {} : { guestID: member.spec.guestID };
+    const patch = { metadata: { resourceVersion }, spec: { hostName: host, epoch, ...guest } };
     const bound = await orGone(vms.patch(name, patch, {}, signal));
     if (bound === undefined) {
       deps.decided.delete(key);
-      view.retract(vm);
-    } else view.confirm(bound);
+      view.retract(vm, member);
+    } else view.confirm(bound, member);
     if (bound !== undefined) {
-      log.info('vm bound', { vm: `${vm.metadata.namespace}/${name}`, host, epoch });
-      events.record(bound, { type: 'Normal', reason: 'Scheduled', message: `bound to host ${host}` });
+      const from = placement.pool === undefined ? {} : { pool: placement.pool };
+      log.info('vm bound', { vm: `${vm.metadata.namespace}/${name}`, host, epoch, ...from });
+      const message = `bound to host ${host}${member === undefined ? '' : `, with a guest of pool ${placement.pool}`}`;
+      events.record(bound, { type: 'Normal', reason: 'Scheduled', message });
     }
     return true;
   } catch (error) {
-    view.retract(vm);
+    view.retract(vm, member);
     deps.decided.delete(key);
     if (hasReason(error, 'Conflict', 'ServiceUnavailable')) return false;
+    if (member !== undefined && hasReason(error, 'Forbidden')) {
+      deps.refused.set(member.metadata.uid, member.metadata.resourceVersion);
+      return false;
+    }
     const cause = hasReason(error, 'Forbidden') ? error.details?.causes?.[0] : undefined;
     if (!hasReason(error, 'Forbidden') || cause === undefined) throw error;
     const message = error.message.replace(/^.*? is forbidden: /, '');
     await tellWaiting(vm, { kind: 'wait', reason: cause.reason, message }, deps, signal);
     return false;
   }
+}
+
+/** Without those the world has as taken already, and those the server did not give as they are. */
+function idleMembers(shape: string, { idle, view, refused }: PlacementDeps): readonly VM[] {
+  return idle.get(shape).filter(({ metadata }) => {
+    const seen = view.world.get(VMS, metadata.namespace, metadata.name);
+    return seen?.metadata.uid === metadata.uid && refused.get(metadata.uid) !== metadata.resourceVersion;
+  });
+}
+
+function boundBy(vm: VM, { host, resolved, member }: Bind): VM {
+  const guest = member?.spec.guestID === undefined ? {} : { guestID: member.spec.guestID };
+  return { ...vm, spec: { ...vm.spec, hostName: host, resolved, ...guest } };
 }
 
 async function tellWaiting(vm: VM, wait: Wait, deps: PlacementDeps, signal: AbortSignal): Promise<void> {
@@ -133,7 +158,7 @@ export function isWaiting(vm: VM): boolean {
 }
 
 function isAssumedBound(vm: VM, { world }: PlacementWorld): boolean {
-  const seen = world.get<VM>({ group: VM.group, plural: VM.plural }, vm.metadata.namespace, vm.metadata.name);
+  const seen = world.get(VMS, vm.metadata.namespace, vm.metadata.name);
   return seen?.metadata.uid === vm.metadata.uid && seen.spec.hostName !== undefined;
 }
 

@@ -3,6 +3,7 @@ import { type Clock, rfc3339 } from '../../resources/ambient/clock.ts';
 import type { Logger } from '../../resources/ambient/log.ts';
 import { Event } from '../../resources/kinds/event.ts';
 import type { KubeObject } from '../../resources/meta/object.ts';
+import { fingerprint } from './fingerprint.ts';
 import { hasReason } from './write.ts';
 
 /** What happened to an object. */
@@ -120,7 +121,7 @@ export class EventRecorder implements AsyncDisposable {
       apiVersion: 'v1',
       kind: 'Event',
       metadata: {
-        name: `${name}.${fingerprint([uid, component, type, reason, message].join('\n'))}`,
+        name: `${name}.${fingerprint([uid, component, type, reason, message].join('\n')).toString(16).padStart(16, '0')}`,
         namespace: namespace ?? 'default',
         uid: '',
         resourceVersion: '',
@@ -146,13 +147,4 @@ export class EventRecorder implements AsyncDisposable {
       source: { component },
     };
   }
-}
-
-/** 64 bits of FNV-1a in hex: a name, not a secret. */
-function fingerprint(text: string): string {
-  let hash = 0xcbf29ce484222325n;
-  for (const byte of new TextEncoder().encode(text)) {
-    hash = BigInt.asUintN(64, (hash ^ BigInt(byte)) * 0x100000001b3n);
-  }
-  return hash.toString(16).padStart(16, '0');
 }

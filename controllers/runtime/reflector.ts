@@ -30,6 +30,11 @@ interface ReflectorOptions<T extends KubeObject> {
   readonly select?: Pick<ListOptions, 'labelSelector' | 'fieldSelector'>;
   /** What to keep of each object; everything when absent. Must keep kind, apiVersion and the identity in metadata. */
   readonly keep?: (object: T) => T;
+  /**
+   * Whether the server is to say every second how far its store has come, which is so when absent. Without it whoever was told nothing for long may have to
+   * list again when its watch ends: where what is selected is few, that costs less.
+   */
+  readonly bookmarks?: boolean;
   readonly clock: Clock;
   /** A number in [0, 1). */
   readonly random: () => number;
@@ -135,7 +140,7 @@ export class Reflector<T extends KubeObject> {
   }
 
   async #watch(state: Watching, signal: AbortSignal): Promise<Happening> {
-    const { resource, select, clock, random } = this.#options;
+    const { resource, select, bookmarks = true, clock, random } = this.#options;
     const timeoutSeconds = SHORTEST_WATCH_S + Math.floor(random() * SHORTEST_WATCH_S);
     const overdue = new AbortController();
     const cancel = clock.after(timeoutSeconds * 1000 + WATCH_OVERTIME_MS, () =>
@@ -146,7 +151,12 @@ export class Reflector<T extends KubeObject> {
     let moved = false;
     try {
       const events = await resource.watch(
-        { ...select, resourceVersion: state.resourceVersion, allowWatchBookmarks: true, timeoutSeconds },
+        {
+          ...select,
+          resourceVersion: state.resourceVersion,
+          ...(bookmarks ? { allowWatchBookmarks: true } : {}),
+          timeoutSeconds,
+        },
         AbortSignal.any([signal, overdue.signal]),
       );
       for await (const event of events) {

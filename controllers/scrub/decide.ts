@@ -1,8 +1,10 @@
 import { rfc3339 } from '../../resources/ambient/clock.ts';
 import { SCRUB_PENDING } from '../../resources/guards/host-scrub.ts';
 import { countOf, namesOf } from '../../resources/guards/vms-using.ts';
+import { volumesText } from '../../resources/guards/volumes-text.ts';
 import type { Host } from '../../resources/kinds/host.ts';
 import type { VM } from '../../resources/kinds/vm.ts';
+import type { Volume } from '../../resources/kinds/volume.ts';
 import { type Condition, findCondition, isTrue, setConditions } from '../../resources/meta/condition.ts';
 import type { StatusFields } from '../runtime/write.ts';
 import { openRequest, type ScrubReport, type ScrubRequest } from './request.ts';
@@ -11,12 +13,22 @@ import { openRequest, type ScrubReport, type ScrubRequest } from './request.ts';
 export interface ScrubRules {
   readonly automatic: boolean;
   readonly hookTimeout: string;
+  /** How long a stranded volume stands in the way, in milliseconds. */
+  readonly retentionMs: number;
+}
+
+/** What is on a host: VMs whose guests are not gone, and volumes that are not lost. */
+export interface Remains {
+  readonly vms: readonly VM[];
+  readonly volumes: readonly Volume[];
 }
 
 interface Decision {
   readonly status: StatusFields<Host>;
   /** VMs to delete once the status is written: from then on no other comes to the host. */
   readonly remove: readonly VM[];
+  /** When a volume ceases to stand in its way, in milliseconds from now. */
+  readonly againMs?: number;
 }
 
 type Pending = Omit<Condition, 'type' | 'lastTransitionTime' | 'observedGeneration'>;
@@ -27,14 +39,15 @@ interface Step {
   /** Undefined: as it was said before. */
   readonly pending?: Pending;
   readonly remove?: readonly VM[];
+  readonly againMs?: number;
 }
 
 /**
- * One step of a host's scrub, from what is so. `bound`: the VMs on the host whose guests are not gone. The nodelet is told to begin only when nothing is in the way,
+ * One step of a host's scrub, from what is so. The nodelet is told to begin only when nothing is in the way,
  * and the host waits for the scrub from then until one succeeds: both in one write, so success stands for exactly what was cleared.
  */
-export function decide(host: Host, bound: readonly VM[], rules: ScrubRules, nowMs: number): Decision {
-  const step = nextStep(host, bound, rules, nowMs);
+export function decide(host: Host, remains: Remains, rules: ScrubRules, nowMs: number): Decision {
+  const step = nextStep(host, remains, rules, nowMs);
   const said = findCondition(host, SCRUB_PENDING);
   const pending = step.pending ?? said;
   const conditions =
@@ -43,19 +56,25 @@ export function decide(host: Host, bound: readonly VM[], rules: ScrubRules, nowM
       : setConditions(host, nowMs, [
           { type: SCRUB_PENDING, status: pending.status, reason: pending.reason, message: pending.message },
         ]);
-  return { status: { scrub: step.scrub, conditions }, remove: step.remove ?? [] };
+  const again = step.againMs === undefined ? {} : { againMs: step.againMs };
+  return { status: { scrub: step.scrub, conditions }, remove: step.remove ?? [], ...again };
 }
 
-function nextStep(host: Host, bound: readonly VM[], rules: ScrubRules, nowMs: number): Step {
+function nextStep(host: Host, remains: Remains, rules: ScrubRules, nowMs: number): Step {
+  const { vms: bound, volumes } = remains;
   const last = host.status?.scrub;
   if (last?.outcome === 'Running')
     return last.clearing === undefined ? running(host, last) : ended(host, last, rules, nowMs);
   const request = openRequest(host, rules.automatic);
   if (request === undefined) return { scrub: last?.outcome === 'Waiting' ? undefined : last };
-  const refusal = refusalOf(host, bound, request);
+  const kept = volumes.filter((volume) => keptMs(volume, rules, nowMs) > 0);
+  const refusal = refusalOf(host, { vms: bound, volumes: kept }, request);
   if (refusal !== undefined) {
     // Where it comes by itself anyway, asking is not wrong, only early.
-    if (rules.automatic && isTrue(host, SCRUB_PENDING)) return { scrub: waiting(request, refusal) };
+    if (rules.automatic && isTrue(host, SCRUB_PENDING)) {
+      const againMs = Math.min(...kept.map((volume) => keptMs(volume, rules, nowMs)));
+      return { scrub: waiting(request, refusal), ...(Number.isFinite(againMs) ? { againMs } : {}) };
+    }
     const finishedAt = rfc3339(nowMs);
     return { scrub: { ...reportOf(request), outcome: 'Refused', finishedAt, message: refusal } };
   }
@@ -67,13 +86,24 @@ function nextStep(host: Host, bound: readonly VM[], rules: ScrubRules, nowMs: nu
     const remove = bound.filter((vm) => vm.metadata.deletionTimestamp === undefined);
     return { scrub: waiting(request, doomed), pending, remove };
   }
+  if (volumes.length > 0) {
+    const message = `waits until what is on it is given up: ${volumesText(volumes)} on it`;
+    return { scrub: { ...waiting(request, message), takesVolumes: true }, pending };
+  }
   const startedAt = rfc3339(nowMs);
   const { hookTimeout } = rules;
   return { scrub: { ...reportOf(request), outcome: 'Running', startedAt, hookTimeout }, pending };
 }
 
-function reportOf({ requestedAt, force, automatic }: ScrubRequest) {
-  return { requestedAt, ...(force ? { forced: true } : {}), ...(automatic ? { automatic } : {}) };
+/** For how long a volume stands in the way still; one that is not stranded does for good. */
+function keptMs({ status }: Volume, { retentionMs }: ScrubRules, nowMs: number): number {
+  if (status?.phase !== 'Stranded' || status.strandedAt === undefined) return Number.POSITIVE_INFINITY;
+  return Date.parse(status.strandedAt) + retentionMs - nowMs;
+}
+
+function reportOf({ requestedAt, force, automatic, by }: ScrubRequest) {
+  const whose = by === undefined ? {} : { by };
+  return { requestedAt, ...(force ? { forced: true } : {}), ...(automatic ? { automatic } : {}), ...whose };
 }
 
 function waiting(request: ScrubRequest, message: string): ScrubReport {
@@ -81,7 +111,7 @@ function waiting(request: ScrubRequest, message: string): ScrubReport {
 }
 
 /** Why a scrub must not be, in a sentence. */
-function refusalOf(host: Host, bound: readonly VM[], { force }: ScrubRequest): string | undefined {
+function refusalOf(host: Host, { vms: bound, volumes }: Remains, { force }: ScrubRequest): string | undefined {
   const lease = host.status?.lease;
   if (lease !== undefined) {
     const { namespace, name, released } = lease;
@@ -95,6 +125,7 @@ function refusalOf(host: Host, bound: readonly VM[], { force }: ScrubRequest): s
   const said = [
     ...(bound.length === 0 ? [] : [`${countOf(bound)} bound to it (${namesOf(bound)})`]),
     ...(orphans.length === 0 ? [] : [orphansText(orphans)]),
+    ...(volumes.length === 0 ? [] : [`${volumesText(volumes)} on it`]),
   ];
   return said.length === 0 ? undefined : `${said.join(', ')}; --force removes what remains`;
 }

@@ -1,6 +1,7 @@
 import { Host } from '../../resources/kinds/host.ts';
 import { Policy } from '../../resources/kinds/policy.ts';
 import { VM } from '../../resources/kinds/vm.ts';
+import { Volume } from '../../resources/kinds/volume.ts';
 import { type Duty, type DutyParts, watchCache } from '../runtime/duty.ts';
 import { reconcile, type ScrubDeps } from './reconcile.ts';
 
@@ -8,12 +9,14 @@ import { reconcile, type ScrubDeps } from './reconcile.ts';
 export function scrubDuty({ client, informers, events, clock, log }: DutyParts): Duty {
   const hosts = informers.of(Host);
   const vms = informers.of(VM);
+  const volumes = informers.of(Volume);
   const policies = informers.of(Policy);
   const vmsByHost = vms.index((vm) => (vm.spec.hostName === undefined ? [] : [vm.spec.hostName]));
-  const deps: ScrubDeps = { client, hosts, vmsByHost, policies, events, clock, log };
-  /** The host of a VM, if its scrub waits. */
-  const waitingHost = (vm: VM | undefined) => {
-    const name = vm?.spec.hostName ?? '';
+  const volumesByHost = volumes.index(({ spec }) => (spec.hostName === undefined ? [] : [spec.hostName]));
+  const deps: ScrubDeps = { client, hosts, vmsByHost, volumesByHost, policies, events, clock, log };
+  /** The host of a VM or a volume, if its scrub waits. */
+  const waitingHost = (bound: VM | Volume | undefined) => {
+    const name = bound?.spec.hostName ?? '';
     return hosts.get(name)?.status?.scrub?.outcome === 'Waiting' ? [name] : [];
   };
   return {
@@ -21,6 +24,7 @@ export function scrubDuty({ client, informers, events, clock, log }: DutyParts):
     watches: [
       watchCache(hosts, ({ key }) => [key]),
       watchCache(vms, ({ before, after }) => [...waitingHost(before), ...waitingHost(after)]),
+      watchCache(volumes, ({ before, after }) => [...waitingHost(before), ...waitingHost(after)]),
       watchCache(policies, () => [...hosts.list()].map(({ metadata }) => metadata.name)),
     ],
     workers: 4,

@@ -2,9 +2,12 @@ import type { ApiClient } from '../../apiserver/client/client.ts';
 import type { Clock } from '../../resources/ambient/clock.ts';
 import type { Logger } from '../../resources/ambient/log.ts';
 import { holdsNothing } from '../../resources/guards/vms-using.ts';
+import { isVolumeLost, liesOn } from '../../resources/guards/volume-facts.ts';
 import { Host } from '../../resources/kinds/host.ts';
 import type { Policy } from '../../resources/kinds/policy.ts';
 import { VM } from '../../resources/kinds/vm.ts';
+import type { Volume } from '../../resources/kinds/volume.ts';
+import { parseDuration } from '../../resources/meta/duration.ts';
 import type { CacheView, IndexView } from '../runtime/cache.ts';
 import type { Outcome } from '../runtime/duty.ts';
 import type { EventRecorder } from '../runtime/events.ts';
@@ -15,6 +18,7 @@ export interface ScrubDeps {
   readonly client: ApiClient;
   readonly hosts: CacheView<Host>;
   readonly vmsByHost: IndexView<VM>;
+  readonly volumesByHost: IndexView<Volume>;
   readonly policies: CacheView<Policy>;
   readonly events: EventRecorder;
   readonly clock: Clock;
@@ -25,8 +29,14 @@ export async function reconcile(key: string, deps: ScrubDeps, signal: AbortSigna
   const { client, clock } = deps;
   const host = deps.hosts.get(key);
   if (host === undefined) return {};
-  const bound = deps.vmsByHost.get(key).filter((vm) => !holdsNothing(vm));
-  const { status, remove } = decide(host, bound, rulesOf(deps.policies.get('default')), clock.now());
+  const vms = deps.vmsByHost.get(key).filter((vm) => !holdsNothing(vm));
+  const volumes = deps.volumesByHost.get(key).filter((volume) => liesOn(volume, host) && !isVolumeLost(volume));
+  const { status, remove, againMs } = decide(
+    host,
+    { vms, volumes },
+    rulesOf(deps.policies.get('default')),
+    clock.now(),
+  );
   const written = await writeStatus(client.resource<Host>(Host), host, status, signal).catch((error: unknown) => {
     // A VM was bound, or the host leased, at this very moment: the cache will show it.
     if (hasReason(error, 'Forbidden')) return 'refused' as const;
@@ -35,12 +45,13 @@ export async function reconcile(key: string, deps: ScrubDeps, signal: AbortSigna
   if (written === 'refused') return { again: true };
   tell(host, written, deps);
   for (const vm of remove) await deleteThis(client.resource<VM>(VM, vm.metadata.namespace), vm, signal);
-  return {};
+  return againMs === undefined ? {} : { requeueAfterMs: againMs };
 }
 
 function rulesOf(policy: Policy | undefined): ScrubRules {
-  const { scrubMode = 'Manual', scrubHookTimeout = '10m' } = policy?.spec ?? {};
-  return { automatic: scrubMode === 'Automatic', hookTimeout: scrubHookTimeout };
+  const { scrubMode = 'Manual', scrubHookTimeout = '10m', strandedVolumeRetention = '72h' } = policy?.spec ?? {};
+  const retentionMs = parseDuration(strandedVolumeRetention) ?? Number.POSITIVE_INFINITY;
+  return { automatic: scrubMode === 'Automatic', hookTimeout: scrubHookTimeout, retentionMs };
 }
 
 function tell(before: Host, after: Host | undefined, { events, log }: ScrubDeps): void {

@@ -11,6 +11,8 @@ export interface ScrubRequest {
   readonly force: boolean;
   /** Whether the policy asks, and no operator. */
   readonly automatic: boolean;
+  /** The operator. */
+  readonly by?: string | undefined;
 }
 
 /**
@@ -20,7 +22,12 @@ export interface ScrubRequest {
 export function openRequest(host: Host, automatic: boolean): ScrubRequest | undefined {
   const { scrub: wish } = host.spec;
   const last = host.status?.scrub;
-  const byOperator = wish && { requestedAt: wish.requestedAt, force: wish.force === true, automatic: false };
+  const byOperator = wish && {
+    requestedAt: wish.requestedAt,
+    force: wish.force === true,
+    automatic: false,
+    by: wish.by,
+  };
   if (byOperator !== undefined && (last === undefined || isLater(byOperator.requestedAt, last.requestedAt)))
     return byOperator;
   if (last?.outcome === 'Waiting' && last.automatic !== true)

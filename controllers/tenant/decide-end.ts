@@ -1,9 +1,12 @@
 import { rfc3339 } from '../../resources/ambient/clock.ts';
 import { TENANT_FINALIZER } from '../../resources/guards/tenant-namespace.ts';
+import { isVolumeLost } from '../../resources/guards/volume-facts.ts';
 import { isOpen } from '../../resources/guards/world.ts';
 import type { Lease } from '../../resources/kinds/lease.ts';
 import type { Tenant } from '../../resources/kinds/tenant.ts';
 import type { VM } from '../../resources/kinds/vm.ts';
+import type { Volume } from '../../resources/kinds/volume.ts';
+import { firstOf } from '../../resources/meta/first-of.ts';
 import type { Holdings } from './decide.ts';
 
 const NAMES_SHOWN = 5;
@@ -17,6 +20,8 @@ export type End =
       readonly kind: 'wait';
       readonly vms: readonly VM[];
       readonly unwanted: readonly Lease[];
+      /** Of a tenant that is deleted by force: those that are given up already, or were never anywhere. */
+      readonly volumes: readonly Volume[];
       readonly releases: readonly { readonly lease: Lease; readonly release: Release }[];
       readonly waitsFor: string;
     }
@@ -25,9 +30,10 @@ export type End =
 
 /**
  * What is to be done about a tenant that is being deleted. Its VMs go; its leases end as soon as their minimum is over, and a lease that never had a host is
- * dropped; a host that is held for it after its Lease was deleted is waited for. By force its leases end at once, and what is held stays held without it.
+ * dropped; a host that is held for it after its Lease was deleted is waited for. Its volumes stand in the way until they are deleted. By force its leases end at once, what is held stays
+ * held without it, and its volumes are lost.
  */
-export function decideEnd(tenant: Tenant, { vms, leases, hosts }: Holdings, nowMs: number): End {
+export function decideEnd(tenant: Tenant, { vms, leases, volumes, hosts }: Holdings, nowMs: number): End {
   if (tenant.metadata.deletionTimestamp === undefined) return { kind: 'live' };
   if (tenant.metadata.finalizers?.includes(TENANT_FINALIZER) !== true) return { kind: 'gone' };
   const forced = tenant.spec.forceDelete !== undefined;
@@ -51,13 +57,22 @@ export function decideEnd(tenant: Tenant, { vms, leases, hosts }: Holdings, nowM
       held.map(({ metadata, status }) => `${metadata.name} at ${status?.lease?.earliestEnd ?? status?.lease?.since}`),
     ),
   ];
+  if (volumes.length > 0) waits.push(volumesText(volumes, forced, tenant.metadata.name));
   if (waits.length === 0) return { kind: 'remove-contents' };
   const releases = open.flatMap((lease) => {
     const release = releaseOf(lease, forced, nowMs);
     return release === undefined ? [] : [{ lease, release }];
   });
   const unwanted = open.filter((lease) => !hasHost(lease) && lease.metadata.deletionTimestamp === undefined);
-  return { kind: 'wait', vms, unwanted, releases, waitsFor: `waits until ${waits.join('; until ')}` };
+  const given = forced ? volumes.filter((volume) => isVolumeLost(volume) || volume.spec.hostName === undefined) : [];
+  return { kind: 'wait', vms, unwanted, volumes: given, releases, waitsFor: `waits until ${waits.join('; until ')}` };
+}
+
+function volumesText(volumes: readonly Volume[], forced: boolean, tenant: string): string {
+  const names = volumes.map(({ metadata }) => metadata.name).sort();
+  const what = few(volumes, '1 volume is', (n) => `${n} volumes are`);
+  const how = forced ? '' : ` (coppice volume delete NAME -n ${tenant}; with it goes its data)`;
+  return `${what} deleted: ${firstOf(names, NAMES_SHOWN)}${how}`;
 }
 
 const hasHost = ({ status }: Lease): boolean => status?.phase === 'Active' || status?.phase === 'Ending';
@@ -89,7 +104,5 @@ const few = (things: readonly unknown[], one: string, many: (count: number) => s
 /** One line for people: what is waited for, and the first names. */
 function told(what: string, names: readonly string[]): readonly string[] {
   if (names.length === 0) return [];
-  const shown = [...names].sort().slice(0, NAMES_SHOWN).join(', ');
-  const more = names.length > NAMES_SHOWN ? ` and ${names.length - NAMES_SHOWN} more` : '';
-  return [`${what}: ${shown}${more}`];
+  return [`${what}: ${firstOf([...names].sort(), NAMES_SHOWN)}`];
 }

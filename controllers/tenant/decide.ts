@@ -1,9 +1,11 @@
-import { tenantShareOf } from '../../resources/guards/shares.ts';
+import { sumOfShares, tenantShareOf } from '../../resources/guards/shares.ts';
+import { isVolumeLost, volumeBytes } from '../../resources/guards/volume-facts.ts';
 import { isOpen } from '../../resources/guards/world.ts';
 import type { Host } from '../../resources/kinds/host.ts';
 import type { Lease } from '../../resources/kinds/lease.ts';
 import type { Tenant } from '../../resources/kinds/tenant.ts';
 import type { VM } from '../../resources/kinds/vm.ts';
+import type { Volume } from '../../resources/kinds/volume.ts';
 import { setConditions } from '../../resources/meta/condition.ts';
 import { formatBytes } from '../../resources/meta/quantity.ts';
 
@@ -17,6 +19,7 @@ const DISABLED = 'its tokens are refused and nothing new begins; what runs, runs
 export interface Holdings {
   readonly vms: readonly VM[];
   readonly leases: readonly Lease[];
+  readonly volumes: readonly Volume[];
   /** Hosts it leases, or that are held for it. */
   readonly hosts: readonly Host[];
 }
@@ -76,16 +79,20 @@ function smallestFree(taken: ReadonlySet<number>): number | undefined {
   return undefined;
 }
 
-function usedBy({ vms, leases, hosts }: Holdings): NonNullable<Status['used']> {
-  let [count, vcpus, memoryBytes] = [0, 0, 0];
-  for (const vm of vms) {
-    const share = tenantShareOf(vm);
-    count += share?.vms ?? 0;
-    vcpus += share?.vcpus ?? 0;
-    memoryBytes += share?.memoryBytes ?? 0;
-  }
-  const memory = formatBytes(memoryBytes);
-  return { vms: count, vcpus, memory, leases: leases.filter(isOpen).length, leasedHosts: hosts.length };
+function usedBy({ vms, leases, volumes, hosts }: Holdings): NonNullable<Status['used']> {
+  const shares = new Map(vms.map((vm) => [vm.metadata.name, tenantShareOf(vm)]));
+  const held = [...shares.values()].filter((share) => share !== undefined);
+  const { vms: count, vcpus, memoryBytes } = sumOfShares(held, (name) => shares.get(name));
+  const kept = volumes.filter((volume) => !isVolumeLost(volume));
+  return {
+    vms: count,
+    vcpus,
+    memory: formatBytes(memoryBytes),
+    leases: leases.filter(isOpen).length,
+    leasedHosts: hosts.length,
+    volumes: kept.length,
+    volumeSize: formatBytes(kept.reduce((bytes, volume) => bytes + volumeBytes(volume), 0)),
+  };
 }
 
 function told(tenant: Tenant, nowMs: number, conditions: Parameters<typeof setConditions>[2]) {

@@ -1,9 +1,11 @@
 import { tenantShareOf } from '../../resources/guards/shares.ts';
+import { isVolumeLost } from '../../resources/guards/volume-facts.ts';
 import { isOpen } from '../../resources/guards/world.ts';
 import { Host } from '../../resources/kinds/host.ts';
 import { Lease } from '../../resources/kinds/lease.ts';
 import { Tenant } from '../../resources/kinds/tenant.ts';
 import { VM } from '../../resources/kinds/vm.ts';
+import { Volume } from '../../resources/kinds/volume.ts';
 import { jsonEqual } from '../../resources/meta/object.ts';
 import type { CacheView, Change } from '../runtime/cache.ts';
 import { type Duty, type DutyParts, watchCache } from '../runtime/duty.ts';
@@ -22,8 +24,20 @@ export function tenantDuty({ client, informers, clock, log }: DutyParts): Duty {
   const hostsByLessee = hosts.index((host) => lesseesOf(host));
   const leases = informers.of(Lease);
   const leasesByNamespace = leases.index((lease) => [lease.metadata.namespace ?? '']);
+  const volumes = informers.of(Volume);
+  const volumesByNamespace = volumes.index((volume) => [volume.metadata.namespace ?? '']);
   const networks = new NetworkNumbers(tenants);
-  const deps: TenantDeps = { client, tenants, vmsByNamespace, leasesByNamespace, hostsByLessee, networks, clock, log };
+  const deps: TenantDeps = {
+    client,
+    tenants,
+    vmsByNamespace,
+    leasesByNamespace,
+    volumesByNamespace,
+    hostsByLessee,
+    networks,
+    clock,
+    log,
+  };
   return {
     name: 'tenant',
     watches: [
@@ -32,6 +46,7 @@ export function tenantDuty({ client, informers, clock, log }: DutyParts): Duty {
       watchCache(hosts, lesseesTouchedBy, GATHER_MS),
       watchCache(leases, ({ before, after }) => tenantsThatWait(tenants, after ?? before)),
       watchCache(leases, leasesCountedBy, GATHER_MS),
+      watchCache(volumes, volumesCountedBy, GATHER_MS),
     ],
     // One at a time: two tenants looked at side by side could pick the same network number.
     workers: 1,
@@ -57,6 +72,13 @@ function tenantsThatWait(tenants: CacheView<Tenant>, lease: Lease | undefined): 
 function leasesCountedBy({ before, after }: Change<Lease>): readonly string[] {
   const open = (lease: Lease | undefined) => lease !== undefined && isOpen(lease);
   return open(before) === open(after) ? [] : [(after ?? before)?.metadata.namespace ?? ''];
+}
+
+/** Only what moves the sum of volumes, or a deletion. */
+function volumesCountedBy({ before, after }: Change<Volume>): readonly string[] {
+  const counted = (volume: Volume | undefined) =>
+    volume && [volume.spec.size, volume.spec.hostName === undefined, isVolumeLost(volume)];
+  return jsonEqual(counted(before), counted(after)) ? [] : [(after ?? before)?.metadata.namespace ?? ''];
 }
 
 const lesseesOf = (host: Host | undefined): readonly string[] =>

@@ -7,6 +7,7 @@ import { Lease } from '../../resources/kinds/lease.ts';
 import { Namespace } from '../../resources/kinds/namespace.ts';
 import { Tenant } from '../../resources/kinds/tenant.ts';
 import { VM } from '../../resources/kinds/vm.ts';
+import { Volume } from '../../resources/kinds/volume.ts';
 import type { CacheView, IndexView } from '../runtime/cache.ts';
 import type { Outcome } from '../runtime/duty.ts';
 import { releaseFinalizer } from '../runtime/finalizer.ts';
@@ -24,6 +25,7 @@ export interface TenantDeps {
   readonly tenants: CacheView<Tenant>;
   readonly vmsByNamespace: IndexView<VM>;
   readonly leasesByNamespace: IndexView<Lease>;
+  readonly volumesByNamespace: IndexView<Volume>;
   readonly hostsByLessee: IndexView<Host>;
   readonly networks: NetworkNumbers;
   readonly clock: Clock;
@@ -39,6 +41,7 @@ export async function reconcile(key: string, deps: TenantDeps, signal: AbortSign
   const holdings: Holdings = {
     vms: deps.vmsByNamespace.get(namespace),
     leases: deps.leasesByNamespace.get(namespace),
+    volumes: deps.volumesByNamespace.get(namespace),
     hosts: deps.hostsByLessee.get(namespace),
   };
   const end = decideEnd(tenant, holdings, clock.now());
@@ -65,13 +68,14 @@ export async function reconcile(key: string, deps: TenantDeps, signal: AbortSign
 /** VMs first, since their guests hold Macs. */
 async function takeApart(
   namespace: string,
-  { vms, unwanted, releases }: Extract<End, { kind: 'wait' }>,
+  { vms, unwanted, volumes, releases }: Extract<End, { kind: 'wait' }>,
   client: ApiClient,
   signal: AbortSignal,
 ): Promise<void> {
   await deleteAll(client.resource<VM>(VM, namespace), vms, signal);
   const leases = client.resource<Lease>(Lease, namespace);
   await deleteAll(leases, unwanted, signal);
+  await deleteAll(client.resource<Volume>(Volume, namespace), volumes, signal);
   for (const { lease, release } of releases) {
     const { name, resourceVersion } = lease.metadata;
     // Whole, for a later instant that was asked for must not stay beside it.

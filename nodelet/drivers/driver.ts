@@ -29,7 +29,8 @@ export interface Driver extends AsyncDisposable {
   changes(signal: AbortSignal): AsyncIterable<string>;
   /**
    * Makes the guest's directory and disk; does not start it. A guest that exists is left as it is, except that a higher epoch is noted.
-   * Throws `ImageMissing` (absent, or with another digest), `NoSpace`, `Invalid`, `Unsupported` (guestOS).
+   * Throws `ImageMissing` (absent, or with another digest), `NoSpace`, `Invalid`, `Unsupported` (guestOS, volumes), `VolumeMissing` (no such file here), `InUse` (another
+   * guest here has a volume of it).
    */
   create(spec: GuestSpec, signal: AbortSignal): Promise<void>;
   /** Starts a created or stopped guest; a paused one stays paused. Throws `InUse`, `Failed` (both with the numbers), `ImageMissing`. Resolves once the hypervisor runs it (not once its agent answers). */
@@ -49,6 +50,15 @@ export interface Driver extends AsyncDisposable {
    * created meanwhile.
    */
   clear(signal: AbortSignal): Promise<number>;
+  /** The files of volumes on this host, those that an earlier process made included. None where `capabilities.volumes` is not set. */
+  volumes(signal: AbortSignal): Promise<readonly ObservedVolume[]>;
+  /**
+   * Makes the file of a volume, sparse and readable to nobody else, or makes it larger; never smaller. Throws `NoSpace`, `InUse` (it is to grow, and a guest here
+   * has it), `Unsupported`.
+   */
+  keepVolume(volume: ObservedVolume, signal: AbortSignal): Promise<void>;
+  /** Deletes the file of a volume, and what is in it. An absent one is success. Throws `InUse` while a guest here has it, `Unsupported`. */
+  removeVolume(id: string, signal: AbortSignal): Promise<void>;
   /** Runs a command through the guest agent. Throws `NotRunning` (any power but Running), `AgentUnavailable` (it does not answer, yet or any more), `NoSuchGuest`. */
   exec(id: string, request: ExecRequest, signal: AbortSignal): Promise<GuestProcess>;
   /** The console log. `tailLines` undefined = all that is kept. With `follow` it goes on until the signal aborts or the guest is removed. */
@@ -68,6 +78,15 @@ export interface DriverCapabilities {
   readonly nested?: boolean;
   readonly pause: boolean;
   readonly exec: boolean;
+  /** Whether Linux guests can have volumes. */
+  readonly volumes?: boolean;
+}
+
+/** The file of a volume. */
+export interface ObservedVolume {
+  /** The serial that its guest knows it by. */
+  readonly id: string;
+  readonly sizeBytes: number;
 }
 
 export interface HostCapacity {
@@ -90,6 +109,8 @@ export interface GuestSpec {
   readonly memoryBytes: number;
   /** 0 = no disk beyond the image. */
   readonly diskBytes: number;
+  /** The ids of its volumes, in the order they are attached in. Absent: none. */
+  readonly volumes?: readonly string[];
   /** The binding's epoch; kept with the guest and told back by `list`. */
   readonly epoch: number;
 }
@@ -158,6 +179,7 @@ export interface ImageFacts {
 export type DriverErrorReason =
   | 'NoSuchGuest'
   | 'ImageMissing'
+  | 'VolumeMissing'
   | 'NoSpace'
   | 'NotRunning'
   | 'AgentUnavailable'

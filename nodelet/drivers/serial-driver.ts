@@ -10,6 +10,7 @@ import {
   type ImageFacts,
   type LogOptions,
   type ObservedGuest,
+  type ObservedVolume,
 } from './driver.ts';
 import { orAborted } from './or-aborted.ts';
 import type { Semaphore } from './semaphore.ts';
@@ -23,6 +24,7 @@ interface Deadlines {
   readonly resume: number;
   readonly remove: number;
   readonly clear: number;
+  readonly volume: number;
 }
 
 const DEADLINES: Deadlines = {
@@ -33,6 +35,7 @@ const DEADLINES: Deadlines = {
   resume: 10_000,
   remove: 60_000,
   clear: 600_000,
+  volume: 60_000,
 };
 
 /** Operations that may wait for one guest; more is a caller gone wild. */
@@ -146,6 +149,19 @@ export class SerialDriver implements Driver {
     );
   }
 
+  async volumes(signal: AbortSignal): Promise<readonly ObservedVolume[]> {
+    this.#closing.signal.throwIfAborted();
+    return await this.#inner.volumes(signal);
+  }
+
+  keepVolume(volume: ObservedVolume, signal: AbortSignal): Promise<void> {
+    return this.#ofVolume('making', volume.id, signal, (s) => this.#inner.keepVolume(volume, s));
+  }
+
+  removeVolume(id: string, signal: AbortSignal): Promise<void> {
+    return this.#ofVolume('removal', id, signal, (s) => this.#inner.removeVolume(id, s));
+  }
+
   async exec(id: string, request: ExecRequest, signal: AbortSignal): Promise<GuestProcess> {
     this.#closing.signal.throwIfAborted();
     if (request.command.length === 0) throw new DriverError('Invalid', 'the command to run is empty');
@@ -182,6 +198,12 @@ export class SerialDriver implements Driver {
   ): Promise<void> {
     const release = await this.#turn(id, signal);
     await this.#timed(`${what} of guest ${id}`, deadlineMs, signal, work, release);
+  }
+
+  /** One operation a volume at a time. */
+  async #ofVolume(what: string, id: string, signal: AbortSignal, work: (signal: AbortSignal) => Promise<void>) {
+    const release = await this.#turn(`volume ${id}`, signal);
+    await this.#timed(`${what} of volume ${id}`, this.#deadlines.volume, signal, work, release);
   }
 
   /** Waits for the guest's turn; resolves with the function that ends it. */

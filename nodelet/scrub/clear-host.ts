@@ -1,7 +1,8 @@
 import type { Host } from '../../resources/kinds/host.ts';
 import { counted } from '../../resources/meta/counted.ts';
 import { parseDuration } from '../../resources/meta/duration.ts';
-import { type Driver, DriverError, type ObservedGuest } from '../drivers/driver.ts';
+import { firstOf } from '../../resources/meta/first-of.ts';
+import { type Driver, DriverError, type ObservedGuest, type ObservedVolume } from '../drivers/driver.ts';
 import type { StoreGuard } from '../store-guard.ts';
 import type { Clearing, ScrubFile } from './scrub-file.ts';
 import type { HookRun, ScrubHook } from './scrub-hook.ts';
@@ -13,6 +14,8 @@ export interface ClearDeps {
   readonly hook: Pick<ScrubHook, 'run'>;
   /** The Host as the server has it now. */
   readonly fetchHost: (signal: AbortSignal) => Promise<Host | undefined>;
+  /** Whether what is in the file of a volume was given up. */
+  readonly volumeGone: (id: string) => boolean;
   /** Whether VMs are bound here still, or something is being done to a guest. */
   readonly isBusy: () => boolean;
   readonly nowText: () => string;
@@ -26,7 +29,7 @@ const DEFAULT_HOOK_MS = 600_000;
 type Answer = Omit<Clearing, 'at'>;
 
 /**
- * Clears the host: guests, if that is forced; whatever is left of any; then the operator's hook. Answers what came of it, and has filed that. Undefined: not now. Ends in the same
+ * Clears the host: guests, if that is forced; whatever is left of any; the files of volumes, those that nobody gave up only if that is forced; then the operator's hook. Answers what came of it, and has filed that. Undefined: not now. Ends in the same
  * place however often it is cut off and begun again. The store must be trusted and still say so: what it is told by is a copy, and maybe an old one.
  */
 export async function clearHost(host: Host, deps: ClearDeps, signal: AbortSignal): Promise<Clearing | undefined> {
@@ -60,9 +63,12 @@ function isSame(host: Host, requestedAt: string): boolean {
 
 /** The server was not told of what was done, or has forgotten it. */
 async function repeated(clearing: Clearing, deps: ClearDeps, signal: AbortSignal): Promise<Clearing> {
-  const guests = clearing.result === 'Cleared' ? await deps.driver.list(signal) : [];
-  if (guests.length === 0) return clearing;
-  const message = `it was scrubbed for this request at ${clearing.at}, and has ${guestsText(guests)} since; ask for another`;
+  if (clearing.result !== 'Cleared') return clearing;
+  const guests = await deps.driver.list(signal);
+  const volumes = await deps.driver.volumes(signal);
+  if (guests.length + volumes.length === 0) return clearing;
+  const has = guests.length > 0 ? guestsText(guests) : volumesText(volumes);
+  const message = `it was scrubbed for this request at ${clearing.at}, and has ${has} since; ask for another`;
   return { ...failed(message), at: deps.nowText() };
 }
 
@@ -73,9 +79,15 @@ async function answerOf(scrub: Scrub, deps: ClearDeps, signal: AbortSignal): Pro
     const message = `${guestsText(guests)} on the host; --force removes what remains`;
     return { result: 'Refused', message, guestsRemoved: 0, workspacesRemoved: 0 };
   }
-  const counts = { guestsRemoved: 0, workspacesRemoved: 0 };
+  const kept = (await driver.volumes(signal)).filter(({ id }) => !deps.volumeGone(id));
+  if (kept.length > 0 && scrub.forced !== true) {
+    const message = `${volumesText(kept)} that nobody gave up on the host; --force removes what remains`;
+    return { result: 'Refused', message, guestsRemoved: 0, workspacesRemoved: 0 };
+  }
+  const counts: Counts = { guestsRemoved: 0, workspacesRemoved: 0 };
   try {
     await removeAll(scrub, driver, counts, signal);
+    await removeVolumes(driver, counts, signal);
   } catch (error) {
     signal.throwIfAborted();
     return { ...counts, result: 'Failed', message: error instanceof Error ? error.message : String(error) };
@@ -84,12 +96,21 @@ async function answerOf(scrub: Scrub, deps: ClearDeps, signal: AbortSignal): Pro
   return { ...counts, ...hookAnswer(await hook.run(scrub.requestedAt, timeoutMs, signal)) };
 }
 
-async function removeAll(
-  scrub: Scrub,
-  driver: Driver,
-  counts: { guestsRemoved: number; workspacesRemoved: number },
-  signal: AbortSignal,
-): Promise<void> {
+interface Counts {
+  guestsRemoved: number;
+  workspacesRemoved: number;
+  volumesRemoved?: number;
+}
+
+/** What could have stood in the way was asked for before. */
+async function removeVolumes(driver: Driver, counts: Counts, signal: AbortSignal): Promise<void> {
+  for (const { id } of await driver.volumes(signal)) {
+    await driver.removeVolume(id, signal);
+    counts.volumesRemoved = (counts.volumesRemoved ?? 0) + 1;
+  }
+}
+
+async function removeAll(scrub: Scrub, driver: Driver, counts: Counts, signal: AbortSignal): Promise<void> {
   for (let round = 1; ; round++) {
     for (const guest of scrub.forced === true ? await driver.list(signal) : []) {
       await driver.remove(guest.id, signal);
@@ -115,6 +136,11 @@ function hookAnswer(run: HookRun | undefined): Pick<Answer, 'result' | 'message'
 
 function failed(message: string): Answer {
   return { result: 'Failed', message, guestsRemoved: 0, workspacesRemoved: 0 };
+}
+
+function volumesText(volumes: readonly ObservedVolume[]): string {
+  const ids = volumes.map(({ id }) => id).sort();
+  return `${counted(ids.length, 'volume file')} (${firstOf(ids, NAMES_SHOWN)})`;
 }
 
 function guestsText(guests: readonly ObservedGuest[]): string {

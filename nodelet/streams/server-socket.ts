@@ -1,3 +1,4 @@
+import type { SecureContext } from 'node:tls';
 import { type ClientOptions, WebSocket } from 'ws';
 import type { ServerChoice } from '../../apiserver/client/server-choice.ts';
 
@@ -30,6 +31,8 @@ export interface SocketTls {
   readonly ca?: string;
   readonly cert?: string;
   readonly key?: string;
+  /** What these come to, where it was made already. */
+  readonly secureContext?: SecureContext;
 }
 
 /** Clients may send larger messages than we do, within reason; beyond this the socket is closed. */

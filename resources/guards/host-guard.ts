@@ -5,15 +5,23 @@ import { jsonEqual } from '../meta/object.ts';
 import { parseBytes, roughBytes } from '../meta/quantity.ts';
 import { matchesLabels } from '../meta/selector.ts';
 import { type Change, fence, type Guard, NO_FENCES } from './guard.ts';
+import { isDraining } from './host-drain.ts';
 import { waitsForScrub } from './host-scrub.ts';
 import { isLessee } from './lessee.ts';
+import { poolOf } from './pool-members.ts';
 import { HOSTS, POLICIES, TENANTS } from './refs.ts';
-import { flexShare, guestIsGone, guestIsOff, hostShareOf, microVCPUs } from './shares.ts';
-import type { HostUse, WorldView } from './world.ts';
+import { flexShare, guestIsGone, guestIsOff, microVCPUs } from './shares.ts';
+import { volumesRefusal } from './vm-volumes.ts';
+import type { WorldView } from './world.ts';
 
 /** Which filter turned a host down. The order is the order they are asked in. */
 export const HOST_FILTERS = [
+  'VolumeNotFound',
+  'VolumeNotReady',
+  'VolumeElsewhere',
+  'VolumesUnsupported',
   'NotReady',
+  'Draining',
   'Cordoned',
   'ScrubPending',
   'SelectorMismatch',
@@ -48,7 +56,10 @@ export interface Wish {
 export function hostRefusal(wish: Wish, host: Host, world: WorldView): HostRefusal | undefined {
   const refuse = (filter: HostFilter, message: string): HostRefusal => ({ filter, message });
   const name = host.metadata.name;
+  const volumes = volumesRefusal(wish.vm, wish.resolved.guestOS, host, world);
+  if (volumes !== undefined) return volumes;
   if (!isTrue(host, 'Ready')) return refuse('NotReady', `host ${name} is not ready`);
+  if (isDraining(host)) return refuse('Draining', `host ${name} is being drained`);
   if (host.spec.cordoned === true) return refuse('Cordoned', `host ${name} is cordoned`);
   if (waitsForScrub(host)) return refuse('ScrubPending', `host ${name} waits for a scrub`);
   return (
@@ -83,6 +94,9 @@ function leaseRefusal({ vm, resolved }: Wish, host: Host, world: WorldView, refu
   const lessee = host.status?.lease?.namespace;
   const own = isLessee(host, vm.metadata.namespace ?? '', world);
   const name = host.metadata.name;
+  if (lessee !== undefined && vm.spec.claimable === true && poolOf(vm, world)?.spec.shared === true) {
+    return refuse('LeasedToOthers', `host ${name} is leased; members of a shared pool run where nobody leases`);
+  }
   if (lessee !== undefined && !own && policy?.spec.exclusiveLeasedHosts !== false) {
     return refuse('LeasedToOthers', `host ${name} is leased to another tenant`);
   }
@@ -97,7 +111,8 @@ function leaseRefusal({ vm, resolved }: Wish, host: Host, world: WorldView, refu
 }
 
 function roomRefusal({ vm, resolved }: Wish, host: Host, world: WorldView, refuse: Refuse): HostRefusal | undefined {
-  const use = useWithout(vm, host, world);
+  // The guest it has there, or takes over, is not besides it.
+  const use = world.hostUse(host.metadata.name, vm.spec.guestID ?? vm.metadata.uid);
   const name = host.metadata.name;
   if (resolved.guestOS === 'macos' && use.macosGuests >= usableSlots(host)) {
     const { total: slots = 0, leaked = 0 } = host.status?.macosSlots ?? {};
@@ -128,25 +143,6 @@ function roomRefusal({ vm, resolved }: Wish, host: Host, world: WorldView, refus
 export function usableSlots(host: Host): number {
   const { total = 0, leaked = 0 } = host.status?.macosSlots ?? {};
   return Math.max(0, total - leaked);
-}
-
-function useWithout(vm: VM, host: Host, world: WorldView): HostUse {
-  const use = world.hostUse(host.metadata.name);
-  const own = world.get({ group: 'coppice.dev', plural: 'vms' }, vm.metadata.namespace, vm.metadata.name) as
-    | VM
-    | undefined;
-  const share =
-    own?.metadata.uid === vm.metadata.uid && own.spec.hostName === host.metadata.name
-      ? hostShareOf(own, world)
-      : undefined;
-  if (share === undefined) return use;
-  return {
-    ...use,
-    guests: use.guests - 1,
-    microVCPUs: use.microVCPUs - share.microVCPUs,
-    memoryBytes: use.memoryBytes - share.memoryBytes,
-    macosGuests: use.macosGuests - share.macosGuests,
-  };
 }
 
 /** Binding a VM, and starting a bound one again: judged by what the host has left. */
@@ -198,6 +194,7 @@ export const hostFacts: Guard<Host> = {
         scrub: waitsForScrub(host),
         slots: usableSlots(host),
         ready: isTrue(host, 'Ready'),
+        volumes: host.status?.driver?.volumes,
       };
     const name = (after ?? before)?.metadata.name ?? '';
     return jsonEqual(facts(before), facts(after)) ? NO_FENCES : { bump: [fence.host(name)], compare: [] };

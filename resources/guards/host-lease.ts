@@ -1,4 +1,5 @@
 import type { Host } from '../kinds/host.ts';
+import { firstOf } from '../meta/first-of.ts';
 import { type Change, fence, type Guard, NO_FENCES } from './guard.ts';
 import { POLICIES } from './refs.ts';
 
@@ -20,9 +21,7 @@ export const hostLease: Guard<Host> = {
     const name = change.after?.metadata.name ?? '';
     const others = [...world.hostUse(name).namespaces].filter((namespace) => namespace !== lessee).sort();
     if (others.length === 0) return undefined;
-    const more = others.length > NAMES_SHOWN ? ` and ${others.length - NAMES_SHOWN} more` : '';
-    const whose = `${others.slice(0, NAMES_SHOWN).join(', ')}${more}`;
-    const message = `it has guests of ${whose}; it is leased to ${lessee} once they are gone`;
+    const message = `it has guests of ${firstOf(others, NAMES_SHOWN)}; it is leased to ${lessee} once they are gone`;
     return { answer: 'Forbidden', cause: 'GuestsOfOthers', message };
   },
 };

@@ -5,6 +5,7 @@ import type { AdmissionContext, CompanionWrite } from '../meta/define-kind.ts';
 import { type Change, fence, type Guard, NO_FENCES, type Refusal } from './guard.ts';
 import { LEASES } from './refs.ts';
 import { countOf, namesOf, vmsUsing } from './vms-using.ts';
+import { volumesText } from './volumes-text.ts';
 
 /** The condition of a host that takes no VM and no lease before it is cleared. */
 export const SCRUB_PENDING = 'ScrubPending';
@@ -41,7 +42,9 @@ export const hostScrub: Guard<Host> = {
       );
     if (!waitsForScrub(after)) return forbidden('NotPending', `condition ${SCRUB_PENDING} must be True with it`);
     const bound = vmsUsing(world, (vm) => vm.spec.hostName === after.metadata.name);
-    return bound.length === 0 ? undefined : forbidden('VMsRemain', `${countOf(bound)} bound to it (${namesOf(bound)})`);
+    if (bound.length > 0) return forbidden('VMsRemain', `${countOf(bound)} bound to it (${namesOf(bound)})`);
+    const volumes = [...world.volumesOn(after.metadata.name)];
+    return volumes.length === 0 ? undefined : forbidden('VolumesRemain', `${volumesText(volumes)} on it`);
   },
 };
 

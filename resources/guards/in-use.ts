@@ -1,11 +1,13 @@
 import type { Host } from '../kinds/host.ts';
 import type { Image } from '../kinds/image.ts';
 import type { VM } from '../kinds/vm.ts';
+import type { Volume } from '../kinds/volume.ts';
 import { isTrue } from '../meta/condition.ts';
 import type { KubeObject } from '../meta/object.ts';
-import { type Change, fence, type Guard, NO_FENCES } from './guard.ts';
+import { type Change, fence, type Guard, NO_FENCES, type Refusal } from './guard.ts';
 import { TENANTS } from './refs.ts';
 import { countOf, namesOf, vmsUsing } from './vms-using.ts';
+import { volumesText } from './volumes-text.ts';
 import type { WorldView } from './world.ts';
 
 /** A Host that is Ready stays while VMs are bound to it, or while it is leased; deleting one that is not, or may be forgotten, is how a host is given up. */
@@ -22,12 +24,19 @@ export const hostInUse: Guard<Host> = {
       return { answer: 'Forbidden', cause: 'HostInUse', message };
     }
     const bound = vmsUsing(world, (vm) => vm.spec.hostName === nameOf(change));
-    if (bound.length === 0) return undefined;
+    if (bound.length === 0) return volumesRemain([...world.volumesOn(nameOf(change))], nameOf(change));
     const vms = bound.length === 1 ? 'the VM' : 'the VMs';
     const message = `${countOf(bound)} bound to it (${namesOf(bound)}); delete ${vms} first, or give the host up, and ${bound.length === 1 ? 'the VM' : 'them'} with it: coppice host forget ${nameOf(change)} --force`;
     return { answer: 'Forbidden', cause: 'HostInUse', message };
   },
 };
+
+function volumesRemain(volumes: readonly Volume[], host: string): Refusal | undefined {
+  if (volumes.length === 0) return undefined;
+  const them = volumes.length === 1 ? 'it' : 'them';
+  const message = `${volumesText(volumes)} on it; delete ${them} first, or give the host up, and ${them} with it: coppice host forget ${host} --force`;
+  return { answer: 'Forbidden', cause: 'HostInUse', message };
+}
 
 /**
  * An Image stays while VMs of it stay: one that is started again needs it. Those that are on their way out do not, nor those of a tenant that is, so

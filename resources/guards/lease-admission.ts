@@ -6,6 +6,7 @@ import { holding } from './holding.ts';
 import { takesOver } from './lease-host.ts';
 import { leaseOverrides } from './lease-overrides.ts';
 import { priceOf } from './lease-price.ts';
+import { LEASE_SET_DUTY, setOf } from './lease-set.ts';
 import { earliestEndMs, endMs, holdsHost, isHostGone, isPending, minimumMs, wholeSecond } from './lease-term.ts';
 import { HOSTS, POLICIES, PRICE_LISTS } from './refs.ts';
 
@@ -26,33 +27,47 @@ export function admitLease(draft: Lease, previous: Lease | undefined, context: A
 }
 
 /** Who releases, and who accepts terms, stands beside it, whatever a client says. */
-function stampedSpec({ spec }: Lease, previous: Lease | undefined, { nowMs, asker }: AdmissionContext): Lease['spec'] {
-  const { release, acceptedTerms, ...rest } = spec;
-  const [released, accepted] = [previous?.spec.release, previous?.spec.acceptedTerms];
+function stampedSpec(draft: Lease, previous: Lease | undefined, context: AdmissionContext): Lease['spec'] {
+  const { release, acceptedTerms, ...rest } = draft.spec;
+  const released = previous?.spec.release;
   const sameRelease = released?.at === release?.at && released?.force === release?.force;
-  const sameTerms = accepted?.version === acceptedTerms?.version && accepted?.hash === acceptedTerms?.hash;
-  const now = rfc3339(nowMs);
   return {
     ...rest,
     ...(acceptedTerms === undefined
       ? {}
-      : {
-          acceptedTerms: {
-            ...acceptedTerms,
-            by: (sameTerms ? accepted?.by : undefined) ?? asker.user,
-            at: (sameTerms ? accepted?.at : undefined) ?? now,
-          },
-        }),
+      : { acceptedTerms: stampedTerms(acceptedTerms, acceptedBefore(draft, previous, context), context) }),
     ...(release === undefined
       ? {}
       : {
           release: {
             ...release,
-            by: (sameRelease ? released?.by : undefined) ?? asker.user,
-            requestedAt: (sameRelease ? released?.requestedAt : undefined) ?? now,
+            by: (sameRelease ? released?.by : undefined) ?? context.asker.user,
+            requestedAt: (sameRelease ? released?.requestedAt : undefined) ?? rfc3339(context.nowMs),
           },
         }),
   };
+}
+
+type Terms = NonNullable<Lease['spec']['acceptedTerms']>;
+
+/** Terms with who accepted them and when: those who did before, where they are the same. */
+export function stampedTerms(terms: Terms, before: Terms | undefined, { nowMs, asker }: AdmissionContext): Terms {
+  const same = before?.version === terms.version && before.hash === terms.hash;
+  return {
+    ...terms,
+    by: (same ? before.by : undefined) ?? asker.user,
+    at: (same ? before.at : undefined) ?? rfc3339(nowMs),
+  };
+}
+
+/** Terms of a Lease that a set makes were accepted in the set. */
+function acceptedBefore(
+  draft: Lease,
+  previous: Lease | undefined,
+  { world, asker }: AdmissionContext,
+): Terms | undefined {
+  if (previous !== undefined || asker.user !== LEASE_SET_DUTY) return previous?.spec.acceptedTerms;
+  return setOf(draft, world)?.spec.template.spec.acceptedTerms;
 }
 
 function granted(draft: Lease, previous: Lease | undefined, { world, nowMs }: AdmissionContext): Lease {

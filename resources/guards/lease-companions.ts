@@ -2,7 +2,7 @@ import type { Host } from '../kinds/host.ts';
 import type { Lease } from '../kinds/lease.ts';
 import { setConditions } from '../meta/condition.ts';
 import type { AdmissionContext, CompanionWrite } from '../meta/define-kind.ts';
-import { SCRUB_PENDING } from './host-scrub.ts';
+import { SCRUB_PENDING, waitsForScrub } from './host-scrub.ts';
 import { holdsHost, hostOf } from './lease-term.ts';
 import { withEnded } from './past-leases.ts';
 
@@ -26,13 +26,23 @@ export function leaseCompanions(
 function hostAfter(host: Host, after: Lease | undefined, before: Lease | undefined, nowMs: number): Host {
   const claim = host.status?.lease;
   if (after !== undefined && holdsHost(after) && (before === undefined || !holdsHost(before)))
-    return withClaim(host, claimOf(after));
+    return withClaim(takenBack(host, after, nowMs), claimOf(after));
   // Everything else is about this lease's own claim.
   if (before === undefined || claim === undefined || claim.uid !== before.metadata.uid) return host;
   if (after === undefined) return holdsHost(before) ? withClaim(host, { ...claim, released: true }) : host;
   if (after.status?.phase === before.status?.phase) return host;
   if (after.status?.phase === 'Ending') return withClaim(host, { ...claim, ending: true });
   return after.status?.phase === 'Ended' ? letGo(host, nowMs) : host;
+}
+
+/** A host that is leased to the tenant whose volumes are stranded there waits for no scrub any more. */
+function takenBack(host: Host, { metadata }: Lease, nowMs: number): Host {
+  if (!waitsForScrub(host)) return host;
+  const message = `leased again to ${metadata.namespace}, whose volumes lie on it`;
+  const conditions = setConditions(host, nowMs, [
+    { type: SCRUB_PENDING, status: 'False', reason: 'LeasedAgain', message },
+  ]);
+  return { ...host, status: { ...host.status, conditions } };
 }
 
 function claimOf({ metadata, status = {} }: Lease): Claim {

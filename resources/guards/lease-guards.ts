@@ -3,6 +3,7 @@ import { jsonEqual, valueAt } from '../meta/object.ts';
 import { type Change, type Guard, NO_FENCES, type Refusal } from './guard.ts';
 import { immutable } from './immutable.ts';
 import { TENANT_DUTY } from './lease-overrides.ts';
+import { LEASE_SET_DUTY, setOf } from './lease-set.ts';
 import { earliestEndMs, isHostGone, isPending } from './lease-term.ts';
 import { TENANTS } from './refs.ts';
 import { isReservedName } from './tenant-guard.ts';
@@ -18,7 +19,10 @@ const OPERATORS_ONLY = [
   ['spec', 'release', 'force'],
 ] as const;
 
-/** What sets a rule aside is an operator's to ask. A tenant that an operator has deleted by force is taken apart the same way. */
+/**
+ * What sets a rule aside is an operator's to ask. A tenant that an operator has deleted by force is taken apart the same way, and what an operator
+ * asked of a set of Leases its Leases are made with.
+ */
 export const leaseRights: Guard<Lease> = {
   name: 'lease-rights',
   fences: () => NO_FENCES,
@@ -27,6 +31,7 @@ export const leaseRights: Guard<Lease> = {
     for (const path of OPERATORS_ONLY) {
       if (valueAt(after, path) !== true || valueAt(before, path) === true) continue;
       if (path[1] === 'release' && asker.user === TENANT_DUTY && forcedAway(after, world)) continue;
+      if (asker.user === LEASE_SET_DUTY && valueAt(setOf(after, world)?.spec.template, path) === true) continue;
       return forbidden('OperatorsOnly', `only operators set ${path.join('.')}`);
     }
     return undefined;

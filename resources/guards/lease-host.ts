@@ -4,6 +4,7 @@ import { isTrue } from '../meta/condition.ts';
 import { counted } from '../meta/counted.ts';
 import { parseBytes, roughBytes } from '../meta/quantity.ts';
 import { matchesLabels } from '../meta/selector.ts';
+import { isDraining } from './host-drain.ts';
 import { waitsForScrub } from './host-scrub.ts';
 import { isLessee } from './lessee.ts';
 import { POLICIES, TENANTS } from './refs.ts';
@@ -22,8 +23,10 @@ export const LEASE_FILTERS = {
   AlreadyLeased: 'leased to this tenant already',
   LeaseEnding: 'held for this tenant, but about to be let go',
   NotReady: 'not ready',
+  Draining: 'being drained',
   Cordoned: 'cordoned',
   ScrubPending: 'waiting for a scrub',
+  VolumesOfOthers: 'with volumes of others',
   GuestsOfOthers: 'with VMs of others',
   Busy: 'with VMs',
 } as const;
@@ -54,6 +57,22 @@ export function takesOver({ metadata }: Lease, host: Host, world: WorldView): bo
   const { released, ending } = host.status?.lease ?? {};
   if (released !== true || ending === true || !isLessee(host, namespace, world)) return false;
   return world.get(TENANTS, undefined, namespace) !== undefined;
+}
+
+/**
+ * Whether a host that waits for a scrub may be leased without one: to the tenant whose lease it was last, for the sake of volumes of it that are stranded there. All that is on
+ * it is that tenant's own. Not once a scrub is at work, or takes the volumes.
+ */
+export function returnsTo(namespace: string, host: Host, world: WorldView): boolean {
+  const { pastLeases = [], scrub, orphans = [] } = host.status ?? {};
+  const last = pastLeases.at(-1);
+  if (last === undefined || last.namespace !== namespace || last.scrubbedAt !== undefined || orphans.length > 0)
+    return false;
+  if (scrub?.outcome === 'Running' || (scrub?.outcome === 'Waiting' && scrub.takesVolumes === true)) return false;
+  const tenant = world.get(TENANTS, undefined, namespace);
+  if (tenant === undefined || Date.parse(tenant.metadata.creationTimestamp) > Date.parse(last.since)) return false;
+  const volumes = [...world.volumesOn(host.metadata.name)];
+  return volumes.length > 0 && volumes.every(({ metadata }) => metadata.namespace === namespace);
 }
 
 const refuse = (filter: LeaseFilter, message: string): LeaseRefusal => ({ filter, message });
@@ -91,8 +110,14 @@ function standingRefusal(lease: Lease, host: Host, world: WorldView): LeaseRefus
     return refuse('LeaseEnding', `lease ${held.name} of host ${name} is over, and it is about to be let go`);
   if (held !== undefined) return refuse('AlreadyLeased', `host ${name} is leased by lease ${held.name} already`);
   if (!isTrue(host, 'Ready')) return refuse('NotReady', `host ${name} is not ready`);
+  if (isDraining(host)) return refuse('Draining', `host ${name} is being drained`);
   if (host.spec.cordoned === true) return refuse('Cordoned', `host ${name} is cordoned`);
-  if (waitsForScrub(host)) return refuse('ScrubPending', `host ${name} waits for a scrub`);
+  if (waitsForScrub(host) && !returnsTo(namespace, host, world))
+    return refuse('ScrubPending', `host ${name} waits for a scrub`);
+  const strangers = new Set([...world.volumesOn(name)].map(({ metadata }) => metadata.namespace ?? ''));
+  strangers.delete(namespace);
+  if (strangers.size > 0)
+    return refuse('VolumesOfOthers', `host ${name} has volumes of ${counted(strangers.size, 'other tenant')}`);
   const { namespaces, guests } = world.hostUse(name);
   const alone = world.get(POLICIES, undefined, 'default')?.spec.exclusiveLeasedHosts !== false;
   const others = [...namespaces].filter((each) => each !== namespace);

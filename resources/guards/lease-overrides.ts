@@ -44,7 +44,7 @@ function* overridesBy(
   if (spec.anyHost === true && was?.anyHost !== true) yield override('AnyHost');
   const { acceptedTerms, release } = spec;
   if (acceptedTerms !== undefined && acceptedTerms.version !== was?.acceptedTerms?.version)
-    yield override('Terms', acceptedTerms.version);
+    yield { ...override('Terms', acceptedTerms.version), by: acceptedTerms.by ?? asker.user };
   const releases = release !== undefined && !jsonEqual(release, was?.release);
   if (releases && release.force === true && was?.release?.force !== true) yield override('ForcedRelease');
   if (releases && asker.user === TENANT_DUTY) yield override('TenantDeleted');

@@ -7,8 +7,13 @@ interface Price {
   readonly currency: string;
 }
 
+/** A host, or what is known of one. */
+interface Sized {
+  readonly status?: Pick<NonNullable<Host['status']>, 'capacity' | 'allocatable'>;
+}
+
 /** What an hour of a host costs now: the price of the largest class whose size the machine has, else that of any Mac. No price list means nothing. */
-export function priceOf(host: Host, prices: PriceList | undefined): Price {
+export function priceOf(host: Sized, prices: PriceList | undefined): Price {
   const size = host.status?.capacity ?? host.status?.allocatable;
   const [vcpus, memory] = [size?.vcpus ?? 0, parseBytes(size?.memory ?? '0') ?? 0];
   const met = (prices?.spec.macClasses ?? [])

@@ -3,6 +3,7 @@ import type { ConfigMap } from '../kinds/config-map.ts';
 import type { Host } from '../kinds/host.ts';
 import { setConditions } from '../meta/condition.ts';
 import type { AdmissionContext, CompanionWrite } from '../meta/define-kind.ts';
+import { cordonedWithDrain } from './host-drain.ts';
 import { SCRUB_PENDING, scrubRecords, waitsForScrub } from './host-scrub.ts';
 import { withScrubbed } from './past-leases.ts';
 import { CONFIG_MAPS } from './refs.ts';
@@ -14,13 +15,26 @@ const SYSTEM = 'coppice-system';
 
 const recordName = (host: string) => `removed-host.${host}`;
 
-/** Admission of a Host: one that is made anew where another was given up before it was clear waits for a scrub from the start. */
-export function admitHost(draft: Host, previous: Host | undefined, { world, nowMs }: AdmissionContext): Host {
+/** Admission of a Host: with a drain it is cordoned, and one that is made anew where another was given up before it was clear waits for a scrub from the start. */
+export function admitHost(wanted: Host, previous: Host | undefined, context: AdmissionContext): Host {
+  const { world, nowMs } = context;
+  const draft = withAsker(cordonedWithDrain(wanted), previous, context);
   const why = previous === undefined ? recordOf(draft, world)?.data?.why : undefined;
   if (why === undefined) return withScrubbed(draft, previous);
   const message = `the Host of this name before it was given up ${why}; it takes nothing before it is scrubbed`;
   const pending = { type: SCRUB_PENDING, status: 'True', reason: 'MadeAnew', message } as const;
   return { ...draft, status: { ...draft.status, conditions: setConditions(draft, nowMs, [pending]) } };
+}
+
+/** Who asks for a scrub stands beside it, whatever a client says. */
+function withAsker(draft: Host, previous: Host | undefined, { asker }: AdmissionContext): Host {
+  const { scrub } = draft.spec;
+  if (scrub === undefined) return draft;
+  const before = previous?.spec.scrub;
+  const by = before?.requestedAt === scrub.requestedAt ? before.by : asker.user;
+  return by === scrub.by
+    ? draft
+    : { ...draft, spec: { ...draft.spec, scrub: { ...scrub, ...(by === undefined ? {} : { by }) } } };
 }
 
 /**
@@ -49,7 +63,8 @@ function unclear(host: Host, world: WorldView): string | undefined {
   if (lease !== undefined) return `while it was leased to ${lease.namespace} (${lease.name})`;
   if (waitsForScrub(host)) return 'while it waited for a scrub';
   const bound = vmsUsing(world, (vm) => vm.spec.hostName === host.metadata.name);
-  return bound.length + orphans.length === 0 ? undefined : 'with guests on it';
+  if (bound.length + orphans.length > 0) return 'with guests on it';
+  return [...world.volumesOn(host.metadata.name)].length === 0 ? undefined : 'with volumes on it';
 }
 
 function write({ metadata }: Host, object: ConfigMap | undefined): CompanionWrite {

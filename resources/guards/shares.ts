@@ -6,7 +6,13 @@ import { HOSTS, POLICIES } from './refs.ts';
 import type { WorldView } from './world.ts';
 
 /** What one VM holds of its tenant's quota. */
-export interface TenantShare {
+export interface TenantShare extends QuotaAmounts {
+  readonly uid: string;
+  /** It stands in for this VM of the namespace: together they hold what the one of them does that holds more. */
+  readonly standsInFor?: { readonly name: string; readonly uid: string };
+}
+
+export interface QuotaAmounts {
   readonly vms: number;
   readonly vcpus: number;
   readonly memoryBytes: number;
@@ -18,6 +24,8 @@ export interface HostShare {
   readonly namespace: string;
   readonly microVCPUs: number;
   readonly memoryBytes: number;
+  /** Its own disk, whether it runs or not. */
+  readonly diskBytes: number;
   readonly macosGuests: number;
 }
 
@@ -37,10 +45,40 @@ export function tenantShareOf(vm: VM): TenantShare | undefined {
   const resolved = vm.spec.resolved;
   if (resolved === undefined || (guestIsGone(vm) && vm.metadata.deletionTimestamp !== undefined)) return undefined;
   const active = vm.spec.power === 'Running' || !(guestIsOff(vm) || vm.status?.guest?.power === 'Paused');
+  const { standsInFor } = vm.spec;
   return {
+    uid: vm.metadata.uid,
+    ...(standsInFor === undefined ? {} : { standsInFor }),
     vms: 1,
     vcpus: active ? resolved.vcpus : 0,
     memoryBytes: active ? (parseBytes(resolved.memory) ?? 0) : 0,
+  };
+}
+
+export const NONE: QuotaAmounts = { vms: 0, vcpus: 0, memoryBytes: 0 };
+
+/** What VMs of one namespace hold together. `shareOf`: what the VM of a name in it holds. */
+export function sumOfShares(
+  shares: Iterable<TenantShare>,
+  shareOf: (name: string) => TenantShare | undefined,
+): QuotaAmounts {
+  let [vms, vcpus, memoryBytes] = [0, 0, 0];
+  for (const share of shares) {
+    const more = share.standsInFor === undefined ? share : beyond(share, shareOf(share.standsInFor.name));
+    vms += more.vms;
+    vcpus += more.vcpus;
+    memoryBytes += more.memoryBytes;
+  }
+  return { vms, vcpus, memoryBytes };
+}
+
+/** What a stand-in holds more than the VM it stands in for. */
+export function beyond(share: TenantShare, original: TenantShare | undefined): QuotaAmounts {
+  const { vms, vcpus, memoryBytes } = original?.uid === share.standsInFor?.uid ? (original ?? NONE) : NONE;
+  return {
+    vms: Math.max(0, share.vms - vms),
+    vcpus: Math.max(0, share.vcpus - vcpus),
+    memoryBytes: Math.max(0, share.memoryBytes - memoryBytes),
   };
 }
 
@@ -58,6 +96,7 @@ export function hostShareOf(vm: VM, world: WorldView): HostShare | undefined {
     namespace: vm.metadata.namespace ?? '',
     microVCPUs: held ? microVCPUs(resolved.vcpus, vm.spec.class, flexShare(policy, host?.spec.group)) : 0,
     memoryBytes: held ? (parseBytes(resolved.memory) ?? 0) : 0,
+    diskBytes: resolved.disk === undefined ? 0 : (parseBytes(resolved.disk) ?? 0),
     macosGuests: held && resolved.guestOS === 'macos' ? 1 : 0,
   };
 }

@@ -3,8 +3,10 @@ import type { VM } from '../kinds/vm.ts';
 import { jsonEqual } from '../meta/object.ts';
 import { parseBytes, roughBytes } from '../meta/quantity.ts';
 import { type Change, fence, type Guard, NO_FENCES, type Refusal } from './guard.ts';
-import { POLICIES, TENANTS } from './refs.ts';
-import { tenantShareOf } from './shares.ts';
+import { isMadeFor, wantsWarmGuest } from './pool-members.ts';
+import { POLICIES, TENANTS, VMS } from './refs.ts';
+import { type QuotaAmounts, type TenantShare, tenantShareOf } from './shares.ts';
+import { originalOf } from './stand-in.ts';
 import type { WorldView } from './world.ts';
 
 /** The quota of a tenant: its own, or the policy's default; a limit that neither sets does not exist. */
@@ -21,10 +23,39 @@ export const vmQuota = {
   },
   judge(change, world) {
     if (!grows(change) || change.after === undefined) return undefined;
-    const namespace = change.after.metadata.namespace ?? '';
-    return exceeded(change, world, quotaOf(world.get(TENANTS, undefined, namespace), world));
+    const refusal = exceeded(change, world, NOTHING);
+    if (refusal === undefined || !isAdmitted(change)) return refusal;
+    // What is kept warm for VMs like this one makes room for it: it is taken over, or its pool lets it go.
+    const spare = spareFor(change.after, world);
+    return spare.vms === 0 ? refusal : exceeded(change, world, spare);
   },
 } satisfies Guard<VM>;
+
+/** Whether the change is what makes a VM count: all later ones are about a guest of its own. */
+function isAdmitted({ before, after }: Change<VM>): boolean {
+  return before?.spec.resolved === undefined && after?.spec.resolved !== undefined;
+}
+
+/** What the members of pools hold that a VM could take the guest of. */
+function spareFor(vm: VM, world: WorldView): QuotaAmounts {
+  const spare = { ...NOTHING };
+  if (!wantsWarmGuest({ ...vm, spec: withoutHost(vm.spec) })) return spare;
+  for (const member of world.list(VMS, vm.metadata.namespace)) {
+    const share = isMadeFor(member, vm, world) ? tenantShareOf(member) : undefined;
+    spare.vms += share?.vms ?? 0;
+    spare.vcpus += share?.vcpus ?? 0;
+    spare.memoryBytes += share?.memoryBytes ?? 0;
+  }
+  return spare;
+}
+
+const withoutHost = ({ hostName: _, ...spec }: VM['spec']): VM['spec'] => spec;
+
+const less = (use: QuotaAmounts, spare: QuotaAmounts): QuotaAmounts => ({
+  vms: use.vms - spare.vms,
+  vcpus: use.vcpus - spare.vcpus,
+  memoryBytes: use.memoryBytes - spare.memoryBytes,
+});
 
 function grows({ before, after }: Change<VM>): boolean {
   const now = after && tenantShareOf(after);
@@ -33,15 +64,13 @@ function grows({ before, after }: Change<VM>): boolean {
   return was === undefined || now.vms > was.vms || now.vcpus > was.vcpus || now.memoryBytes > was.memoryBytes;
 }
 
-function exceeded(
-  { before, after }: Change<VM>,
-  world: WorldView,
-  quota: NonNullable<Tenant['spec']['quota']>,
-): Refusal | undefined {
+function exceeded({ before, after }: Change<VM>, world: WorldView, spare: QuotaAmounts): Refusal | undefined {
   const asked = after && tenantShareOf(after);
   if (asked === undefined || after === undefined) return undefined;
-  const use = world.tenantUse(after.metadata.namespace ?? '');
-  const own = (before && tenantShareOf(before)) ?? { vms: 0, vcpus: 0, memoryBytes: 0 };
+  const namespace = after.metadata.namespace ?? '';
+  const quota = quotaOf(world.get(TENANTS, undefined, namespace), world);
+  const use = less(world.tenantUse(namespace), spare);
+  const own = (before && tenantShareOf(before)) ?? shareOfOriginal(after, world) ?? NOTHING;
   const over: string[] = [];
   const check = (
     limit: string,
@@ -60,6 +89,14 @@ function exceeded(
   check('maxMemory', memory, use.memoryBytes, own.memoryBytes, asked.memoryBytes, roughBytes);
   if (over.length === 0) return undefined;
   return { answer: 'Forbidden', cause: 'QuotaExceeded', message: `exceeded quota: ${over.join('; ')}` };
+}
+
+const NOTHING: QuotaAmounts = { vms: 0, vcpus: 0, memoryBytes: 0 };
+
+/** What the VM that one stands in for holds is held once by the two of them. */
+function shareOfOriginal(vm: VM, world: WorldView): TenantShare | undefined {
+  const original = originalOf(vm, world);
+  return original && tenantShareOf(original);
 }
 
 /** Whether no tenant can have the name. */

@@ -13,8 +13,14 @@ export const TENANT_FINALIZER = 'coppice.dev/tenant';
 
 const NAMESPACE_REF = { group: '', version: 'v1', plural: 'namespaces', kind: 'Namespace', namespaced: false } as const;
 
-export function admitTenant(draft: Tenant): Tenant {
-  return holding(draft, TENANT_FINALIZER);
+/** Admission of a Tenant: its finalizer while it lives, and who asked for it to be taken apart by force. */
+export function admitTenant(draft: Tenant, previous: Tenant | undefined, { asker }: AdmissionContext): Tenant {
+  const { forceDelete } = draft.spec;
+  if (forceDelete === undefined) return holding(draft, TENANT_FINALIZER);
+  const before = previous?.spec.forceDelete;
+  const by = before?.requestedAt === forceDelete.requestedAt ? before.by : asker.user;
+  const stamped = { ...forceDelete, ...(by === undefined ? {} : { by }) };
+  return holding({ ...draft, spec: { ...draft.spec, forceDelete: stamped } }, TENANT_FINALIZER);
 }
 
 /**

@@ -1,12 +1,15 @@
 import type { Image } from '../kinds/image.ts';
+import type { Pool } from '../kinds/pool.ts';
 import type { VM } from '../kinds/vm.ts';
 import type { AdmissionContext } from '../meta/define-kind.ts';
 import { encodeJson } from '../meta/json.ts';
 import { isObject } from '../meta/object.ts';
 import { parseBytes } from '../meta/quantity.ts';
+import { claimRecord } from './claim.ts';
 import { type Guard, NO_FENCES, type Refusal } from './guard.ts';
 import { holding } from './holding.ts';
 import { IMAGES, TENANTS } from './refs.ts';
+import { admitMove } from './stand-in.ts';
 import type { WorldView } from './world.ts';
 
 /** Keeps a VM object until its guest is gone; removed by its nodelet, or by vm-lifecycle when it was never bound. */
@@ -44,7 +47,11 @@ export function resolveVM(vm: VM, world: WorldView): NonNullable<VM['spec']['res
   return { digest, guestOS: image.spec.guestOS, ...sizeOf(vm, image) };
 }
 
-function sizeOf(vm: VM, image: Image): { vcpus: number; memory: string; disk?: string } {
+/** How large a VM is, or a member of a Pool. */
+export function sizeOf(
+  vm: { readonly spec: Pick<VM['spec'], 'size'> },
+  image: Pick<Image, 'spec'>,
+): { vcpus: number; memory: string; disk?: string } {
   const named = typeof vm.spec.size === 'string' ? SIZES[vm.spec.size as keyof typeof SIZES] : undefined;
   const own = typeof vm.spec.size === 'object' ? vm.spec.size : undefined;
   const disk = own?.disk ?? image.spec.defaults?.disk;
@@ -59,7 +66,9 @@ function sizeOf(vm: VM, image: Image): { vcpus: number; memory: string; disk?: s
  * Admission of a VM: its guestID from the start, its finalizer while it lives, and what it resolves to at creation, or else when it is bound; then never again.
  * Any other write leaves a VM that waits as it is: it must not come to hold quota, or be refused for it, because somebody set a label.
  */
-export function admitVM(draft: VM, previous: VM | undefined, { world }: AdmissionContext): VM {
+export function admitVM(wanted: VM, previous: VM | undefined, context: AdmissionContext): VM {
+  const { world } = context;
+  const draft = admitMove(wanted, previous, context);
   const spec = { ...draft.spec, guestID: draft.spec.guestID ?? draft.metadata.uid };
   // Of a size that is refused in a moment nothing is made; else what is told to be wrong is a field that nobody wrote.
   const admits = (previous === undefined || draft.spec.hostName !== undefined) && wrongSize(draft) === undefined;
@@ -67,18 +76,20 @@ export function admitVM(draft: VM, previous: VM | undefined, { world }: Admissio
     const resolved = resolveVM(draft, world);
     if ('digest' in resolved) spec.resolved = resolved;
   }
+  const fromPool = claimRecord({ ...draft, spec }, previous, context);
+  if (fromPool !== undefined) spec.fromPool = fromPool;
   return holding({ ...draft, spec }, GUEST_FINALIZER);
 }
 
 /** `spec.size` is a known word, or whole numbers within limits: 1-256 vCPUs, memory and disk as quantities. */
-export const knownSize: Guard<VM> = {
+export const knownSize: Guard<VM | Pool> = {
   name: 'known-size',
   fences: () => NO_FENCES,
   judge: ({ after }) => (after === undefined ? undefined : wrongSize(after)),
 };
 
-function wrongSize(vm: VM): Refusal | undefined {
-  const size: unknown = vm.spec.size;
+function wrongSize({ spec }: VM | Pool): Refusal | undefined {
+  const size: unknown = spec.size;
   if (size === undefined) return undefined;
   if (typeof size === 'string') {
     const names = Object.keys(SIZES);

@@ -1,11 +1,21 @@
 import type { Host } from '../kinds/host.ts';
 import type { Lease } from '../kinds/lease.ts';
 import type { VM } from '../kinds/vm.ts';
+import type { Volume } from '../kinds/volume.ts';
 import { entry } from '../meta/map-entry.ts';
-import { type KubeObject, objectKey, splitKey } from '../meta/object.ts';
+import { jsonEqual, type KubeObject, objectKey, splitKey } from '../meta/object.ts';
 import { resourceId } from '../meta/resource-id.ts';
-import type { Ref } from './refs.ts';
-import { type HostShare, hostShareOf, type TenantShare, tenantShareOf } from './shares.ts';
+import { HOSTS, type Ref, VOLUMES } from './refs.ts';
+import {
+  type HostShare,
+  hostShareOf,
+  NONE,
+  type QuotaAmounts,
+  sumOfShares,
+  type TenantShare,
+  tenantShareOf,
+} from './shares.ts';
+import { isVolumeLost, liesOn } from './volume-facts.ts';
 
 /** What guards, companions and placement judge by: live objects, and sums over them. Objects are shared: never change one. */
 export interface WorldView {
@@ -13,8 +23,10 @@ export interface WorldView {
   list<T extends KubeObject>(kind: Ref<T>, namespace?: string): Iterable<T>;
   /** What a namespace holds against its quota: its admitted VMs, its leases and the hosts held for it. */
   tenantUse(namespace: string): TenantUse;
-  /** What the guests bound to a host hold of it. */
-  hostUse(name: string): HostUse;
+  /** What the guests bound to a host hold of it; without one of them, by its guestID, where that is the asker's own. */
+  hostUse(name: string, without?: string): HostUse;
+  /** The volumes that lie on a host and are not lost. Those of another host of its name are not among them. */
+  volumesOn(host: string): Iterable<Volume>;
 }
 
 interface TenantUse {
@@ -32,6 +44,8 @@ export interface HostUse {
   /** Guaranteed share, in millionths of a vCPU. */
   readonly microVCPUs: number;
   readonly memoryBytes: number;
+  /** The guests' own disks at their full size. */
+  readonly diskBytes: number;
   readonly macosGuests: number;
   /** Namespaces with a guest here. */
   readonly namespaces: ReadonlySet<string>;
@@ -48,7 +62,12 @@ export interface Held {
 }
 
 /** The resources whose objects sums are made of. */
-const SUMMED: ReadonlySet<string> = new Set(['coppice.dev/vms', 'coppice.dev/hosts', 'coppice.dev/leases']);
+const SUMMED: ReadonlySet<string> = new Set([
+  'coppice.dev/vms',
+  'coppice.dev/hosts',
+  'coppice.dev/leases',
+  'coppice.dev/volumes',
+]);
 
 /**
  * The world as a set of objects with derived sums, kept up by `set`. A value laid over the committed one (`assume`) counts until the
@@ -62,9 +81,14 @@ export class World implements WorldView {
   readonly #namespaced = new Map<string, Map<string, Map<string, Held>>>();
   readonly #tenants = new Map<string, Map<string, TenantShare>>();
   readonly #hosts = new Map<string, Map<string, HostShare>>();
+  /** Sums since they were last asked for, as far as nothing has moved them. */
+  readonly #tenantSums = new Map<string, TenantSum>();
+  readonly #hostSums = new Map<string, HostSum>();
   /** By namespace: the hosts that are its, and its Leases that are not over. */
   readonly #leasedHosts = new Map<string, Set<string>>();
   readonly #openLeases = new Map<string, Set<string>>();
+  /** By host: the volumes that name it. */
+  readonly #volumesByHost = new Map<string, Set<string>>();
   #questions = 0;
 
   /** How many questions of a `WorldView` were answered. What was judged without one depends on no other object than its own. */
@@ -95,30 +119,29 @@ export class World implements WorldView {
 
   tenantUse(namespace: string): TenantUse {
     this.#questions++;
-    let [vms, vcpus, memoryBytes] = [0, 0, 0];
-    for (const share of this.#tenants.get(namespace)?.values() ?? []) {
-      vms += share.vms;
-      vcpus += share.vcpus;
-      memoryBytes += share.memoryBytes;
-    }
+    const { amounts: sum } = entry(this.#tenantSums, namespace, () => this.#sumOfTenant(namespace));
     const leasedHosts = this.#leasedHosts.get(namespace)?.size ?? 0;
     const openLeases = this.#openLeases.get(namespace)?.size ?? 0;
-    return { vms, vcpus, memoryBytes, leasedHosts, openLeases };
+    return { ...sum, leasedHosts, openLeases };
   }
 
-  hostUse(name: string): HostUse {
+  hostUse(name: string, without?: string): HostUse {
     this.#questions++;
-    const byGuest = new Map<string, HostShare>();
-    for (const share of this.#hosts.get(name)?.values() ?? []) byGuest.set(share.guestID, share);
-    let [microVCPUs, memoryBytes, macosGuests] = [0, 0, 0];
-    const namespaces = new Set<string>();
-    for (const share of byGuest.values()) {
-      microVCPUs += share.microVCPUs;
-      memoryBytes += share.memoryBytes;
-      macosGuests += share.macosGuests;
-      namespaces.add(share.namespace);
+    const sum = entry(this.#hostSums, name, () => sumOfHost(this.#hosts.get(name)?.values() ?? []));
+    if (without === undefined || !sum.guests.has(without)) return sum.use;
+    return sumOfHost(this.#hosts.get(name)?.values() ?? [], without).use;
+  }
+
+  *volumesOn(host: string): Iterable<Volume> {
+    this.#questions++;
+    const keys = this.#volumesByHost.get(host);
+    if (keys === undefined) return;
+    const there = this.#current(resourceId(HOSTS), host) as Host | undefined;
+    for (const key of keys) {
+      const volume = this.#current(resourceId(VOLUMES), key) as Volume | undefined;
+      if (volume === undefined || isVolumeLost(volume)) continue;
+      if (there === undefined || liesOn(volume, there)) yield volume;
     }
-    return { guests: byGuest.size, microVCPUs, memoryBytes, macosGuests, namespaces };
   }
 
   /** A committed value at a revision (`undefined` = removed). Drops an assumption that it has caught up with. */
@@ -202,8 +225,7 @@ export class World implements WorldView {
   #recontribute(id: string, key: string, before: KubeObject | undefined, after: KubeObject | undefined): void {
     switch (id) {
       case 'coppice.dev/vms':
-        this.#remove(key, before as VM | undefined);
-        this.#add(key, after as VM | undefined);
+        this.#recontributeVM(key, before as VM | undefined, after as VM | undefined);
         return;
       case 'coppice.dev/policies':
         this.#recountHosts();
@@ -214,7 +236,45 @@ export class World implements WorldView {
         return;
       case 'coppice.dev/leases':
         move(this.#openLeases, key, openIn(before as Lease | undefined), openIn(after as Lease | undefined));
+        return;
+      case 'coppice.dev/volumes':
+        move(
+          this.#volumesByHost,
+          key,
+          (before as Volume | undefined)?.spec.hostName,
+          (after as Volume | undefined)?.spec.hostName,
+        );
     }
+  }
+
+  /** Most changes of a VM move no sum. */
+  #recontributeVM(key: string, before: VM | undefined, after: VM | undefined): void {
+    const namespace = splitKey(key).namespace ?? '';
+    const [hostBefore = '', hostAfter = ''] = [before?.spec.hostName, after?.spec.hostName];
+    const tenantShare = () => this.#tenants.get(namespace)?.get(key);
+    const [heldBefore, onHostBefore] = [tenantShare(), this.#hosts.get(hostBefore)?.get(key)];
+    this.#remove(key, before);
+    this.#add(key, after);
+    this.#moveTenantSum(namespace, heldBefore, tenantShare());
+    if (hostBefore === hostAfter && jsonEqual(onHostBefore, this.#hosts.get(hostAfter)?.get(key))) return;
+    this.#hostSums.delete(hostBefore);
+    this.#hostSums.delete(hostAfter);
+  }
+
+  #moveTenantSum(namespace: string, before: TenantShare | undefined, after: TenantShare | undefined): void {
+    const sum = this.#tenantSums.get(namespace);
+    if (sum === undefined || jsonEqual(before, after)) return;
+    if (sum.standIns || after?.standsInFor !== undefined) this.#tenantSums.delete(namespace);
+    else this.#tenantSums.set(namespace, { standIns: false, amounts: moved(sum.amounts, before, after) });
+  }
+
+  #sumOfTenant(namespace: string): TenantSum {
+    const shares = this.#tenants.get(namespace);
+    const all = [...(shares?.values() ?? [])];
+    return {
+      amounts: sumOfShares(all, (name) => shares?.get(objectKey({ name, namespace }))),
+      standIns: all.some(({ standsInFor }) => standsInFor !== undefined),
+    };
   }
 
   #remove(key: string, vm: VM | undefined): void {
@@ -236,6 +296,7 @@ export class World implements WorldView {
 
   /** A host's group, or the policy, changed: shares of flex guests are worth something else. */
   #recountHost(name: string): void {
+    this.#hostSums.delete(name);
     for (const key of [...(this.#hosts.get(name)?.keys() ?? [])]) {
       const vm = this.#current('coppice.dev/vms', key) as VM | undefined;
       if (vm !== undefined) put(this.#hosts, name, key, hostShareOf(vm, this));
@@ -245,6 +306,59 @@ export class World implements WorldView {
   #recountHosts(): void {
     for (const name of [...this.#hosts.keys()]) this.#recountHost(name);
   }
+}
+
+interface TenantSum {
+  readonly amounts: QuotaAmounts;
+  /** Whether some VM stands in for another, so that what one holds depends on the other. */
+  readonly standIns: boolean;
+}
+
+/** Whoever it is of. */
+type GuestShare = Omit<HostShare, 'guestID' | 'namespace'>;
+
+interface HostSum {
+  readonly use: HostUse;
+  readonly guests: ReadonlySet<string>;
+}
+
+/** Each guest once, however many VMs name it: it holds the most that any of them says. */
+function sumOfHost(shares: Iterable<HostShare>, without?: string): HostSum {
+  const byGuest = new Map<string, GuestShare>();
+  const namespaces = new Set<string>();
+  for (const share of shares) {
+    if (share.guestID === without) continue;
+    namespaces.add(share.namespace);
+    byGuest.set(share.guestID, larger(share, byGuest.get(share.guestID)));
+  }
+  let [microVCPUs, memoryBytes, diskBytes, macosGuests] = [0, 0, 0, 0];
+  for (const share of byGuest.values()) {
+    microVCPUs += share.microVCPUs;
+    memoryBytes += share.memoryBytes;
+    diskBytes += share.diskBytes;
+    macosGuests += share.macosGuests;
+  }
+  const use = { guests: byGuest.size, microVCPUs, memoryBytes, diskBytes, macosGuests, namespaces };
+  return { use, guests: new Set(byGuest.keys()) };
+}
+
+function larger(one: GuestShare, other: GuestShare | undefined): GuestShare {
+  if (other === undefined) return one;
+  return {
+    microVCPUs: Math.max(one.microVCPUs, other.microVCPUs),
+    memoryBytes: Math.max(one.memoryBytes, other.memoryBytes),
+    diskBytes: Math.max(one.diskBytes, other.diskBytes),
+    macosGuests: Math.max(one.macosGuests, other.macosGuests),
+  };
+}
+
+/** A sum of which one part is another now. */
+function moved(sum: QuotaAmounts, before: QuotaAmounts = NONE, after: QuotaAmounts = NONE): QuotaAmounts {
+  return {
+    vms: sum.vms - before.vms + after.vms,
+    vcpus: sum.vcpus - before.vcpus + after.vcpus,
+    memoryBytes: sum.memoryBytes - before.memoryBytes + after.memoryBytes,
+  };
 }
 
 function put<V>(table: Map<string, Map<string, V>>, row: string, key: string, value: V | undefined): void {

@@ -1,9 +1,12 @@
-import { HOSTS, LEASES, POLICIES, TENANTS, VMS } from '../guards/refs.ts';
+import { ownerSetOf } from '../guards/lease-set.ts';
+import { HOSTS, LEASE_SETS, LEASES, POLICIES, TENANTS, VMS, VOLUMES } from '../guards/refs.ts';
 import type { Host } from '../kinds/host.ts';
 import type { Lease } from '../kinds/lease.ts';
+import type { LeaseSet } from '../kinds/lease-set.ts';
 import type { Policy } from '../kinds/policy.ts';
 import type { Tenant } from '../kinds/tenant.ts';
 import type { VM } from '../kinds/vm.ts';
+import type { Volume } from '../kinds/volume.ts';
 import { isTrue } from '../meta/condition.ts';
 import { counted } from '../meta/counted.ts';
 import type { KubeObject } from '../meta/object.ts';
@@ -44,7 +47,11 @@ export class FleetState {
   readonly #vmsByGuest = new Grouped<VM>(guestOf);
   readonly #leasesByHost = new Grouped<Lease>((lease) => lease.status?.host);
   readonly #leasesByUID = new Grouped<Lease>((lease) => lease.metadata.uid);
+  readonly #leasesBySet = new Grouped<Lease>((lease) => ownerSetOf(lease)?.uid);
+  readonly #leaseSets = new Grouped<LeaseSet>(alone);
   readonly #hosts = new Grouped<Host>((host) => host.status?.lease?.namespace);
+  readonly #volumesByHost = new Grouped<Volume>((volume) => volume.spec.hostName);
+  readonly #volumesByNamespace = new Grouped<Volume>((volume) => volume.metadata.namespace);
   readonly #tenants = new Grouped<Tenant>(alone);
   readonly #policies = new Grouped<Policy>(alone);
   /** By the name of a host: how it was when its Host object went. */
@@ -53,7 +60,9 @@ export class FleetState {
   /** The first of each has all of them. */
   readonly #tables: ReadonlyMap<string, readonly [Table, ...Table[]]> = new Map([
     [resourceId(VMS), [this.#vmsByHost, this.#vmsByNamespace, this.#vmsByGuest]],
-    [resourceId(LEASES), [this.#leasesByHost, this.#leasesByUID]],
+    [resourceId(LEASES), [this.#leasesByHost, this.#leasesByUID, this.#leasesBySet]],
+    [resourceId(LEASE_SETS), [this.#leaseSets]],
+    [resourceId(VOLUMES), [this.#volumesByHost, this.#volumesByNamespace]],
     [resourceId(HOSTS), [this.#hosts]],
     [resourceId(TENANTS), [this.#tenants]],
     [resourceId(POLICIES), [this.#policies]],
@@ -90,8 +99,25 @@ export class FleetState {
     return this.#unclear.get(host);
   }
 
+  vm(key: string): VM | undefined {
+    return this.#vmsByHost.get(key);
+  }
+
   vmsOn(host: string): readonly VM[] {
     return this.#vmsByHost.in(host);
+  }
+
+  volume(key: string): Volume | undefined {
+    return this.#volumesByHost.get(key);
+  }
+
+  /** Volumes that name a host, whatever is left of them. */
+  volumesOn(host: string): readonly Volume[] {
+    return this.#volumesByHost.in(host);
+  }
+
+  volumesOf(namespace: string): readonly Volume[] {
+    return this.#volumesByNamespace.in(namespace);
   }
 
   vmsOf(namespace: string): readonly VM[] {
@@ -110,6 +136,15 @@ export class FleetState {
 
   lease(key: string): Lease | undefined {
     return this.#leasesByHost.get(key);
+  }
+
+  leaseSet(key: string): LeaseSet | undefined {
+    return this.#leaseSets.get(key);
+  }
+
+  /** Leases that a set controls, by its uid. */
+  leasesOfSet(uid: string): readonly Lease[] {
+    return this.#leasesBySet.in(uid);
   }
 
   leaseByUID(uid: string): Lease | undefined {
@@ -156,7 +191,14 @@ export class FleetState {
     if (lease !== undefined) return `leased to ${lease.namespace} by lease ${lease.name}`;
     if (isTrue(host, 'ScrubPending')) return 'waiting for a scrub';
     const guests = this.vmsOn(host.metadata.name).filter(mayHaveGuest).length + orphans.length;
+    if (guests === 0 && this.#keptOn(host).length > 0) return 'with volumes on it';
     return guests === 0 ? undefined : `with ${counted(guests, 'guest')} on it`;
+  }
+
+  /** Volumes of this very host that have their data. */
+  #keptOn({ metadata }: Host): readonly Volume[] {
+    const kept = ({ status }: Volume) => status?.phase !== 'Lost' && status?.hostUID === metadata.uid;
+    return this.volumesOn(metadata.name).filter(kept);
   }
 
   /** What became of the strays of a host is known when it tells of them, when it was scrubbed, and when it was given up. */

@@ -25,6 +25,17 @@ export function heldOfQuota(vm: VM | undefined): Held {
   return { vms: 1, vcpus: resolved.vcpus, memoryBytes: bytesOf(resolved.memory), macosGuests: 0 };
 }
 
+/** A VM and the one that stands in for it hold once what the two of them need: of the second only what it has more counts. */
+export function heldBeyond(vm: VM | undefined, original: VM | undefined): Held {
+  const [own, had] = [heldOfQuota(vm), heldOfQuota(original)];
+  return {
+    vms: Math.max(0, own.vms - had.vms),
+    vcpus: Math.max(0, own.vcpus - had.vcpus),
+    memoryBytes: Math.max(0, own.memoryBytes - had.memoryBytes),
+    macosGuests: 0,
+  };
+}
+
 /** Of the host it is bound to: all of it while its guest is not off, or is to be on. `vcpus` are those guaranteed: a part of each for class flex. */
 export function heldOfHost(vm: VM | undefined, policy: Policy | undefined, group: string | undefined): Held {
   const resolved = vm?.spec.resolved;

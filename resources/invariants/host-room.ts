@@ -1,11 +1,12 @@
 import { HOSTS, POLICIES, VMS } from '../guards/refs.ts';
 import type { Host } from '../kinds/host.ts';
 import type { VM } from '../kinds/vm.ts';
+import { firstOf } from '../meta/first-of.ts';
 import { parseBytes } from '../meta/quantity.ts';
 import { vmName } from './guest-facts.ts';
 import { type Held, heldOfHost, onePerGuest, sumOf } from './holdings.ts';
 import type { Step } from './invariant.ts';
-import { changesOf, vmChangesOn } from './step-changes.ts';
+import { changesOf, guestBefore, vmChangesOn } from './step-changes.ts';
 
 /** A host, what is held of it, and the VMs that hold more of it since this step. */
 export interface HostRoom {
@@ -34,7 +35,8 @@ export function roomOf(name: string, step: Step): HostRoom | undefined {
     vm?.spec.hostName === name ? heldOfHost(vm, state.policy(), host.spec.group) : heldOfHost(undefined, undefined, '');
   const vms = onePerGuest(state.vmsOn(name));
   const takers = vmChangesOn(step, name).flatMap(({ before, after }) => {
-    const [was, is] = [heldBy(before), heldBy(after)];
+    // What its guest held already, whoever it was of.
+    const [was, is] = [heldBy(after && (guestBefore(step, name, after) ?? before)), heldBy(after)];
     const more = is.memoryBytes > was.memoryBytes || is.vcpus > was.vcpus || is.macosGuests > was.macosGuests;
     return after !== undefined && more ? [after] : [];
   });
@@ -43,8 +45,7 @@ export function roomOf(name: string, step: Step): HostRoom | undefined {
 
 /** A few names, and how many more there are. */
 export function namesOf(vms: readonly VM[]): string {
-  const names = vms.map(vmName).sort();
-  return names.length <= 6 ? names.join(', ') : `${names.slice(0, 5).join(', ')} and ${names.length - 5} more`;
+  return firstOf(vms.map(vmName).sort(), 5);
 }
 
 export function bytesIn(quantity: string | undefined): number | undefined {

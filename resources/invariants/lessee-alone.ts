@@ -5,7 +5,7 @@ import type { VM } from '../kinds/vm.ts';
 import { isThere, vmName } from './guest-facts.ts';
 import type { Finding, Invariant, Step } from './invariant.ts';
 import { allowsBusy } from './lease-facts.ts';
-import { changeOf, changesOf, vmChangesOn } from './step-changes.ts';
+import { changeOf, changesOf, guestBefore, vmChangesOn } from './step-changes.ts';
 
 /** Judged when a VM is bound and when a host is leased. What the policy allowed when it came about stays allowed. */
 export const lesseeAlone: Invariant = {
@@ -47,10 +47,12 @@ function isNewLessee(host: string, step: Step): boolean {
   return before?.status?.lease?.namespace !== after?.status?.lease?.namespace;
 }
 
-/** VMs that came to this host in this step; in the first one nobody knows when they did. */
+/** VMs that came to this host in this step, with guests that were not there before; in the first one nobody knows when they did. */
 function newHere(host: string, step: Step): readonly VM[] {
   if (step.first) return [];
   return vmChangesOn(step, host).flatMap(({ before, after }) =>
-    after?.spec.hostName === host && before?.spec.hostName !== host ? [after] : [],
+    after?.spec.hostName === host && before?.spec.hostName !== host && guestBefore(step, host, after) === undefined
+      ? [after]
+      : [],
   );
 }

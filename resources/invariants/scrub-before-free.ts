@@ -2,10 +2,12 @@ import { isLost } from '../guards/host-lost.ts';
 import { HOSTS, VMS } from '../guards/refs.ts';
 import type { Host } from '../kinds/host.ts';
 import type { VM } from '../kinds/vm.ts';
+import type { Volume } from '../kinds/volume.ts';
 import { isTrue } from '../meta/condition.ts';
 import { mayHaveGuest, vmName } from './guest-facts.ts';
 import type { Change, Finding, Invariant, Step } from './invariant.ts';
 import { changeOf, changesOf, vmChangesOn } from './step-changes.ts';
+import { isDataLost, nameOfVolume } from './volume-facts.ts';
 
 const PENDING = 'ScrubPending';
 
@@ -13,7 +15,7 @@ const PENDING = 'ScrubPending';
 export const scrubBeforeFree: Invariant = {
   name: 'scrub-before-free',
   sentence:
-    'A host whose lease ended, or that was made anew before it was clear, takes no lease and no VM before a scrub has succeeded that began after it.',
+    'A host whose lease ended, or that was made anew before it was clear, takes no lease and no VM before a scrub has succeeded that began after it; but a lease of the tenant whose it was last and whose volumes it has. A scrub that succeeded leaves no volume.',
 
   *subjects(step) {
     for (const { key } of changesOf(step, HOSTS)) yield key;
@@ -82,6 +84,7 @@ function passage({ before, after }: Change<Host>, step: Step): readonly Finding[
 function freed(before: Host, after: Host, step: Step): readonly Finding[] {
   const { scrub, orphans = [] } = after.status ?? {};
   const what = 'does not wait for a scrub any more';
+  if (after.status?.lease !== undefined && before.status?.lease === undefined) return takenBack(after, step);
   if (scrub?.outcome !== 'Succeeded')
     return [about(after, 'unscrubbed', `${what}, and its last one is ${scrub?.outcome ?? 'none'}`)];
   // Told by the order of revisions: instants are of clocks that may be set.
@@ -90,12 +93,33 @@ function freed(before: Host, after: Host, step: Step): readonly Finding[] {
       about(after, 'early', `${what}, and no scrub ended with that; its last one was over at ${scrub.finishedAt}`),
     ];
   const left = step.state.vmsOn(after.metadata.name).filter((vm) => mayHaveGuest(vm) && !isLost(vm));
-  const found = left.map((vm) =>
-    about(after, `left ${vm.metadata.uid}`, `was scrubbed, and ${vmName(vm)} is there`, vm),
-  );
+  const found = [
+    ...left.map((vm) => about(after, `left ${vm.metadata.uid}`, `was scrubbed, and ${vmName(vm)} is there`, vm)),
+    ...volumesOn(after, step).map((volume) =>
+      about(after, `left ${volume.metadata.uid}`, `was scrubbed, and ${nameOfVolume(volume)} is there`),
+    ),
+  ];
   if (orphans.length === 0) return found;
   const names = orphans.map(({ id }) => id).join(', ');
   return [...found, about(after, 'orphans', `was scrubbed, and has guests that nobody names: ${names}`)];
+}
+
+/** Leased without a scrub: to nobody but the tenant whose it was last, and only where all that is on it is that tenant's. */
+function takenBack(host: Host, step: Step): readonly Finding[] {
+  const { lease, pastLeases = [] } = host.status ?? {};
+  const last = pastLeases.at(-1);
+  const volumes = volumesOn(host, step);
+  const whose = new Set(volumes.map(({ metadata }) => metadata.namespace));
+  const own = last?.namespace === lease?.namespace && last?.scrubbedAt === undefined;
+  if (own && whose.size === 1 && whose.has(lease?.namespace)) return [];
+  return [about(host, 'taken back', `is leased to ${lease?.namespace} without a scrub`)];
+}
+
+/** Volumes that have their data, on this very host. */
+function volumesOn({ metadata }: Host, { state }: Step): readonly Volume[] {
+  return state
+    .volumesOn(metadata.name)
+    .filter((volume) => !isDataLost(volume) && volume.status?.hostUID === metadata.uid);
 }
 
 function about({ metadata }: Host, key: string, what: string, vm?: VM): Finding {

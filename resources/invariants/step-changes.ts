@@ -3,6 +3,7 @@ import type { VM } from '../kinds/vm.ts';
 import { entry } from '../meta/map-entry.ts';
 import type { KubeObject } from '../meta/object.ts';
 import { resourceId } from '../meta/resource-id.ts';
+import { guestOf } from './guest-facts.ts';
 import type { Change, Step } from './invariant.ts';
 
 /** The changes of a step, by what invariants ask for. The first step has as many as there are objects, so nobody goes through all of them twice. */
@@ -59,4 +60,10 @@ export function vmChangesOn(step: Step, host: string): readonly Change<VM>[] {
 /** The changes of VMs of a namespace. */
 export function vmChangesOf(step: Step, namespace: string): readonly Change<VM>[] {
   return indexOf(step).vmsByNamespace.get(namespace) ?? [];
+}
+
+/** The VM whose guest on a host was what a VM says its guest there is. */
+export function guestBefore(step: Step, host: string, vm: VM): VM | undefined {
+  const named = vmChangesOn(step, host).map(({ before }) => before);
+  return named.find((before) => before?.spec.hostName === host && guestOf(before) === guestOf(vm));
 }

@@ -1,10 +1,14 @@
-import { HOSTS, VMS } from '../guards/refs.ts';
+import { HOSTS, VMS, VOLUMES } from '../guards/refs.ts';
 import type { Tenant } from '../kinds/tenant.ts';
+import type { VM } from '../kinds/vm.ts';
+import type { Volume } from '../kinds/volume.ts';
+import { firstOf } from '../meta/first-of.ts';
 import { parseBytes, roughBytes } from '../meta/quantity.ts';
 import { vmName } from './guest-facts.ts';
-import { type Held, heldOfQuota, sumOf } from './holdings.ts';
+import { type Held, heldBeyond, heldOfQuota, sumOf } from './holdings.ts';
 import type { Finding, Invariant, Step } from './invariant.ts';
 import { changesOf, vmChangesOf } from './step-changes.ts';
+import { isDataLost, nameOfVolume } from './volume-facts.ts';
 
 type Quota = NonNullable<Tenant['spec']['quota']>;
 
@@ -17,13 +21,14 @@ interface Count {
   readonly show: (amount: number) => string;
 }
 
-/** Judged when something comes to hold more. A quota may be set to less than is held: nothing is taken away for it. */
+/** Judged when something comes to hold more. A quota may be set to less than is held: nothing but members of pools is taken away for it. */
 export const withinQuota: Invariant = {
   name: 'within-quota',
   sentence: 'A tenant holds no more than its quota, or the default one where it has none.',
 
   *subjects(step) {
     for (const { before, after } of changesOf(step, VMS)) yield (after ?? before)?.metadata.namespace ?? '';
+    for (const { after } of changesOf(step, VOLUMES)) if (after !== undefined) yield after.metadata.namespace ?? '';
     for (const { before, after } of changesOf(step, HOSTS)) {
       for (const host of [before, after]) if (host?.status?.lease !== undefined) yield host.status.lease.namespace;
     }
@@ -47,14 +52,22 @@ function* countsOf(namespace: string, step: Step): Iterable<Count> {
     ['maxMemory', 'memoryBytes', quota.maxMemory === undefined ? undefined : parseBytes(quota.maxMemory), roughBytes],
   ] as const) {
     const takers = vmChangesOf(step, namespace).flatMap(({ before, after }) =>
-      after?.metadata.namespace === namespace && heldOfQuota(after)[field] > heldOfQuota(before)[field]
-        ? [vmName(after)]
+      after?.metadata.namespace === namespace && heldNow(after, step)[field] > heldOfQuota(before)[field]
+        ? [{ vm: after, isNew: before?.spec.resolved === undefined }]
         : [],
     );
     if (takers.length === 0) continue;
-    held ??= sumOf(state.vmsOf(namespace).map(heldOfQuota));
-    yield { limit, max, used: held[field], takers, show };
+    const vms = state.vmsOf(namespace);
+    held ??= sumOf(vms.map((vm) => heldNow(vm, step)));
+    // What is kept warm for a VM that is new makes room for it.
+    const without = (vm: VM) => sumOf(vms.filter((other) => givesWay(other, vm)).map(heldOfQuota))[field];
+    const over = (used: number) => max !== undefined && used > max;
+    for (const { vm, isNew } of takers) {
+      const used = over(held[field]) && isNew ? held[field] - without(vm) : held[field];
+      yield { limit, max, used, takers: [vmName(vm)], show };
+    }
   }
+  yield* volumeCounts(namespace, quota, step);
   const leased = changesOf(step, HOSTS).flatMap(({ key, before, after }) =>
     after?.status?.lease?.namespace === namespace && before?.status?.lease?.namespace !== namespace
       ? [`host/${key}`]
@@ -65,8 +78,40 @@ function* countsOf(namespace: string, step: Step): Iterable<Count> {
   yield { limit: 'maxLeasedHosts', max: quota.maxLeasedHosts, used, takers: leased, show: String };
 }
 
+/** Whether one is a member of a pool whose guest the other could take. */
+function givesWay(member: VM, vm: VM): boolean {
+  const [is, wanted] = [member.spec.resolved, vm.spec.resolved];
+  if (member.spec.claimable !== true || vm.spec.claimable === true || vm.spec.power !== 'Running') return false;
+  if (member.metadata.deletionTimestamp !== undefined || is === undefined || wanted === undefined) return false;
+  return is.digest === wanted.digest && is.vcpus === wanted.vcpus && member.spec.class === vm.spec.class;
+}
+
+/** Without what the VM that it stands in for holds already. */
+function heldNow(vm: VM, { state }: Step): Held {
+  const { standsInFor } = vm.spec;
+  if (standsInFor === undefined) return heldOfQuota(vm);
+  const original = state.vm(`${vm.metadata.namespace}/${standsInFor.name}`);
+  return heldBeyond(vm, original?.metadata.uid === standsInFor.uid ? original : undefined);
+}
+/** Of volumes that were made before their tenant was, only those that have a host count: they are given one as the quota allows. */
+function* volumeCounts(namespace: string, quota: Quota, step: Step): Iterable<Count> {
+  const max = quota.maxVolumeSize === undefined ? undefined : parseBytes(quota.maxVolumeSize);
+  const isBound = ({ spec }: Volume) => spec.hostName !== undefined;
+  const takers = changesOf(step, VOLUMES).flatMap(({ before, after }) => {
+    if (after?.metadata.namespace !== namespace || !isBound(after) || isDataLost(after)) return [];
+    const had = before !== undefined && isBound(before) ? bytesOf(before) : 0;
+    return bytesOf(after) > had ? [nameOfVolume(after)] : [];
+  });
+  if (takers.length === 0) return;
+  const held = step.state.volumesOf(namespace).filter((volume) => isBound(volume) && !isDataLost(volume));
+  const used = held.reduce((sum, volume) => sum + bytesOf(volume), 0);
+  yield { limit: 'maxVolumeSize', max, used, takers, show: roughBytes };
+}
+
+const bytesOf = ({ spec }: Volume): number => parseBytes(spec.size) ?? 0;
+
 function found(namespace: string, { limit, max = 0, used, takers, show }: Count, standing: boolean): Finding {
-  const some = takers.length > 5 ? `${takers.slice(0, 5).join(', ')} and ${takers.length - 5} more` : takers.join(', ');
+  const some = firstOf(takers, 5);
   return {
     key: limit,
     message: standing

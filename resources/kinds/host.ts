@@ -1,3 +1,4 @@
+import { hostDrain } from '../guards/host-drain.ts';
 import { hostFacts } from '../guards/host-guard.ts';
 import { hostLease } from '../guards/host-lease.ts';
 import { hostScrub } from '../guards/host-scrub.ts';
@@ -44,6 +45,7 @@ const clearing = Type.Object(
     workspacesRemoved: Type.Integer({
       description: 'Folders left of guests, with their disks and firmware, that were removed besides.',
     }),
+    volumesRemoved: Type.Optional(Type.Integer({ description: 'Files of volumes that were removed.' })),
     hook: Type.Optional(hookReport),
   },
   { description: 'What the nodelet did and found. It answers a scrub once.' },
@@ -63,6 +65,14 @@ const scrubReport = Type.Object(
       Type.Boolean({ description: 'Whether what remained was removed.', 'x-coppice-writer': 'scrub' }),
     ),
     automatic: Type.Optional(Type.Boolean({ description: 'Whether the policy asked for it, and no operator.' })),
+    by: Type.Optional(Type.String({ description: 'The operator who asked for it.' })),
+    takesVolumes: Type.Optional(
+      Type.Boolean({
+        description:
+          'Whether the volumes that lie here are given up to it: it is forced, or they have been stranded for too long.',
+        'x-coppice-writer': 'scrub',
+      }),
+    ),
     startedAt: Type.Optional(instant({ description: 'When the nodelet was told to begin.' })),
     finishedAt: Type.Optional(instant({ description: 'When it was answered.' })),
     hookTimeout: Type.Optional(duration({ description: 'How long the hook of the host may take.' })),
@@ -132,9 +142,10 @@ const spec = Type.Object(
           force: Type.Optional(
             Type.Boolean({
               description:
-                'VMs bound here are deleted, and guests that no VM object names are removed, disks included.',
+                'VMs bound here are deleted, and guests that no VM object names are removed, disks included; volumes that lie here are lost.',
             }),
           ),
+          by: Type.Optional(Type.String({ description: 'Who asked.', 'x-coppice-writer': 'admission' })),
         },
         { description: 'Asks that the host is cleared of everything of its last lessee.' },
       ),
@@ -182,6 +193,7 @@ const status = Type.Object(
           accelerator: oneOf(['kvm', 'tcg', 'hvf', 'simulated'], { description: 'How guest code is executed.' }),
           acceleratorNote: Type.Optional(Type.String({ description: 'Why a faster way is not used.' })),
           guestOS: Type.Array(oneOf(['macos', 'linux']), { description: 'What it can run.' }),
+          volumes: Type.Optional(Type.Boolean({ description: 'Whether it gives guests volumes.' })),
         },
         { description: 'The driver and what it can do.' },
       ),
@@ -332,7 +344,7 @@ export const Host = defineCoppiceKind({
   nameRule: 'label',
   rules: {
     admit: admitHost,
-    guards: [hostFacts, hostLease, hostScrub, leasedHost, hostInUse],
+    guards: [hostFacts, hostLease, hostScrub, hostDrain, leasedHost, hostInUse],
     companions: hostCompanions,
   },
 });

@@ -1,8 +1,11 @@
+import { tenantsOnly } from '../guards/lease-guards.ts';
+import { admitLeaseSet, leaseSetCauses, leaseSetRights } from '../guards/lease-set-guards.ts';
+import { livingTenant } from '../guards/tenant-standing.ts';
 import { defineCoppiceKind, type ObjectOf } from '../meta/define-kind.ts';
 import { schedules } from '../meta/schedule-schema.ts';
 import { conditions, instant, mapOf } from '../meta/schema.ts';
 import { Type } from '../meta/type.ts';
-import { leaseSpec } from './lease.ts';
+import { leaseTemplateSpec } from './lease.ts';
 
 const template = Type.Object(
   {
@@ -15,7 +18,7 @@ const template = Type.Object(
         { description: 'What each Lease is labelled with.' },
       ),
     ),
-    spec: leaseSpec,
+    spec: leaseTemplateSpec,
   },
   { description: 'What each Lease is made from. A change is for Leases that are made after it.' },
 );
@@ -44,6 +47,12 @@ const status = Type.Object(
       Type.Integer({ description: 'Leases beyond what is wanted that stay until their minimum is over.' }),
     ),
     nextRelease: Type.Optional(instant({ description: 'When the first of them can go.' })),
+    made: Type.Optional(
+      Type.Integer({
+        format: 'int64',
+        description: 'How many were made since the set was; their names follow from it.',
+      }),
+    ),
     selector: Type.Optional(Type.String({ description: 'Selects its Leases.' })),
     observedGeneration: Type.Optional(
       Type.Integer({ format: 'int64', description: 'The generation this status is about.' }),
@@ -76,5 +85,10 @@ export const LeaseSet = defineCoppiceKind({
     { name: 'Why', type: 'string', jsonPath: '.status.conditions[?(@.type=="Ready")].reason', priority: 1 },
   ],
   nameRule: 'label',
+  rules: {
+    admit: admitLeaseSet,
+    causes: leaseSetCauses,
+    guards: [livingTenant, tenantsOnly, leaseSetRights],
+  },
 });
 export type LeaseSet = ObjectOf<typeof spec, typeof status>;

@@ -37,37 +37,49 @@ const acceptedTerms = Type.Object(
   { description: 'The terms of the software on the Mac, as the lessee accepted them.' },
 );
 
-/** What a Lease asks for; a LeaseSet says the same of each of its own. */
-export const leaseSpec = Type.Object(
-  {
-    hostName: Type.Optional(
-      Type.String({
-        minLength: 1,
-        maxLength: 63,
-        description: 'One host by name; absent means the smallest that fits.',
-      }),
-    ),
-    selector: Type.Optional(labelSelector('Which hosts will do, by their labels.')),
-    minVCPUs: Type.Optional(Type.Integer({ minimum: 1, maximum: 1024, description: 'At least these for guests.' })),
-    minMemory: Type.Optional(quantity({ description: 'At least this much for guests.' })),
-    nested: Type.Optional(Type.Boolean({ description: 'Whether guests must be able to run guests.' })),
-    duration: Type.Optional(
-      duration({ description: 'How long; absent means until it is released. Less than 24h is raised to 24h.' }),
-    ),
-    releasePolicy: oneOf(['Refuse', 'WhenAllowed'], {
-      default: 'Refuse',
-      description:
-        'What a deletion before the minimum does: Refuse says no; WhenAllowed removes the object, and the host stays held and billed until the minimum is over.',
+/** Which host, and for how long. */
+const wishes = {
+  hostName: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 63,
+      description: 'One host by name; absent means the smallest that fits.',
     }),
-    acceptedTerms: Type.Optional(acceptedTerms),
-    release: Type.Optional(release),
-    allowBusy: Type.Optional(
-      Type.Boolean({
-        description: 'Operators only: the host may have VMs of the lessee already.',
-      }),
-    ),
-    anyHost: Type.Optional(Type.Boolean({ description: 'Operators only: the host need not be a Mac.' })),
-  },
+  ),
+  selector: Type.Optional(labelSelector('Which hosts will do, by their labels.')),
+  minVCPUs: Type.Optional(Type.Integer({ minimum: 1, maximum: 1024, description: 'At least these for guests.' })),
+  minMemory: Type.Optional(quantity({ description: 'At least this much for guests.' })),
+  nested: Type.Optional(Type.Boolean({ description: 'Whether guests must be able to run guests.' })),
+  duration: Type.Optional(
+    duration({ description: 'How long; absent means until it is released. Less than 24h is raised to 24h.' }),
+  ),
+  releasePolicy: oneOf(['Refuse', 'WhenAllowed'], {
+    default: 'Refuse',
+    description:
+      'What a deletion before the minimum does: Refuse says no; WhenAllowed removes the object, and the host stays held and billed until the minimum is over.',
+  }),
+  acceptedTerms: Type.Optional(acceptedTerms),
+};
+
+/** What only operators ask for. */
+const overrides = {
+  allowBusy: Type.Optional(
+    Type.Boolean({
+      description: 'Operators only: the host may have VMs of the lessee already.',
+    }),
+  ),
+  anyHost: Type.Optional(Type.Boolean({ description: 'Operators only: the host need not be a Mac.' })),
+};
+
+/** What a Lease asks for. */
+const leaseSpec = Type.Object(
+  { ...wishes, release: Type.Optional(release), ...overrides },
+  { description: 'What is leased, and how it ends.' },
+);
+
+/** What each Lease of a set asks for; when it is released is for the set to say. */
+export const leaseTemplateSpec = Type.Object(
+  { ...wishes, ...overrides },
   { description: 'What is leased, and how it ends.' },
 );
 
@@ -169,9 +181,11 @@ export const Lease = defineCoppiceKind({
     { name: 'Host', type: 'string', jsonPath: '.status.host' },
     { name: 'Earliest End', type: 'string', jsonPath: '.status.earliestEnd' },
     { name: 'Ends', type: 'string', jsonPath: '.status.endsAt' },
+    { name: 'Set', type: 'string', jsonPath: '.metadata.labels.coppice\\.dev/lease-set' },
     { name: 'Granted', type: 'string', jsonPath: '.status.grantedAt', priority: 1 },
     { name: 'Billed Until', type: 'string', jsonPath: '.status.billedUntil', priority: 1 },
     { name: 'Price', type: 'string', jsonPath: '.status.pricePerHour', priority: 1 },
+    { name: 'In Use', type: 'string', jsonPath: '.status.conditions[?(@.type=="InUse")].status', priority: 1 },
     { name: 'Currency', type: 'string', jsonPath: '.status.currency', priority: 1 },
     { name: 'Why', type: 'string', jsonPath: '.status.conditions[?(@.type=="Ready")].reason', priority: 1 },
   ],

@@ -1,3 +1,4 @@
+import { inForce } from '../guards/in-force.ts';
 import { onlyDefault } from '../guards/only-default.ts';
 import { policyFacts } from '../guards/policy-facts.ts';
 import { defineCoppiceKind, type ObjectOf } from '../meta/define-kind.ts';
@@ -104,6 +105,6 @@ export const Policy = defineCoppiceKind({
     { name: 'Lease for macOS', type: 'boolean', jsonPath: '.spec.requireLeaseForMacOS' },
     { name: 'Exclusive', type: 'boolean', jsonPath: '.spec.exclusiveLeasedHosts' },
   ],
-  rules: { guards: [policyFacts, onlyDefault('Policy')] },
+  rules: { admit: inForce, guards: [policyFacts, onlyDefault('Policy')] },
 });
 export type Policy = ObjectOf<typeof spec, typeof status>;

@@ -1,3 +1,6 @@
+import { operatorsShare, poolCauses } from '../guards/pool-guards.ts';
+import { livingTenant } from '../guards/tenant-standing.ts';
+import { knownSize } from '../guards/vm-admission.ts';
 import { defineCoppiceKind, type ObjectOf } from '../meta/define-kind.ts';
 import { schedules } from '../meta/schedule-schema.ts';
 import { conditions, oneOf } from '../meta/schema.ts';
@@ -74,5 +77,6 @@ export const Pool = defineCoppiceKind({
     { name: 'Why', type: 'string', jsonPath: '.status.conditions[?(@.type=="Ready")].reason', priority: 1 },
   ],
   nameRule: 'label',
+  rules: { causes: poolCauses, guards: [livingTenant, knownSize, operatorsShare] },
 });
 export type Pool = ObjectOf<typeof spec, typeof status>;

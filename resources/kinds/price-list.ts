@@ -1,3 +1,4 @@
+import { inForce } from '../guards/in-force.ts';
 import { onlyDefault } from '../guards/only-default.ts';
 import { defineCoppiceKind, type ObjectOf } from '../meta/define-kind.ts';
 import { conditions, quantity } from '../meta/schema.ts';
@@ -59,6 +60,6 @@ export const PriceList = defineCoppiceKind({
     { name: 'Currency', type: 'string', jsonPath: '.spec.currency' },
     { name: 'Mac per Hour', type: 'string', jsonPath: '.spec.macPerHour' },
   ],
-  rules: { guards: [onlyDefault('PriceList')] },
+  rules: { admit: inForce, guards: [onlyDefault('PriceList')] },
 });
 export type PriceList = ObjectOf<typeof spec, typeof status>;

@@ -43,10 +43,11 @@ const spec = Type.Object(
       Type.Object(
         {
           requestedAt: instant({ description: 'When it was asked.' }),
+          by: Type.Optional(Type.String({ description: 'Who asked.', 'x-coppice-writer': 'admission' })),
         },
         {
           description:
-            'Operators only: a deletion ends its leases at once, billed to their minimum, and does not wait for hosts that are held for it: those stay held to the end of their minimum.',
+            'Operators only: a deletion ends its leases at once, billed to their minimum, and does not wait for hosts that are held for it: those stay held to the end of their minimum. Its volumes are lost.',
         },
       ),
     ),
@@ -76,7 +77,7 @@ const status = Type.Object(
           leasedHosts: Type.Optional(
             Type.Integer({ description: 'Hosts it leases, or holds until a minimum is over.' }),
           ),
-          volumes: Type.Optional(Type.Integer({ description: 'Volumes.' })),
+          volumes: Type.Optional(Type.Integer({ description: 'Volumes that are not lost.' })),
           volumeSize: Type.Optional(quantity({ description: 'Their sizes together.' })),
         },
         { description: 'What it holds now.' },
@@ -109,6 +110,8 @@ export const Tenant = defineCoppiceKind({
     { name: 'Memory', type: 'string', jsonPath: '.status.used.memory' },
     { name: 'Leases', type: 'integer', jsonPath: '.status.used.leases' },
     { name: 'Leased Hosts', type: 'integer', jsonPath: '.status.used.leasedHosts' },
+    { name: 'Volumes', type: 'integer', jsonPath: '.status.used.volumes', priority: 1 },
+    { name: 'Volume Size', type: 'string', jsonPath: '.status.used.volumeSize', priority: 1 },
     { name: 'Max VMs', type: 'integer', jsonPath: '.spec.quota.maxVMs', priority: 1 },
     { name: 'Max VCPUs', type: 'integer', jsonPath: '.spec.quota.maxVCPUs', priority: 1 },
     { name: 'Max Memory', type: 'string', jsonPath: '.spec.quota.maxMemory', priority: 1 },

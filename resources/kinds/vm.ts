@@ -2,11 +2,14 @@ import { hostRoom } from '../guards/host-guard.ts';
 import { immutable } from '../guards/immutable.ts';
 import { imageUse } from '../guards/in-use.ts';
 import { ownGuest } from '../guards/own-guest.ts';
+import { standIn } from '../guards/stand-in.ts';
 import { vmQuota } from '../guards/tenant-guard.ts';
 import { enabledTenant, livingTenant } from '../guards/tenant-standing.ts';
 import { admitVM, knownSize } from '../guards/vm-admission.ts';
+import { vmCompanions } from '../guards/vm-companions.ts';
+import { vmVolumes } from '../guards/vm-volumes.ts';
 import { defineCoppiceKind, type ObjectOf } from '../meta/define-kind.ts';
-import { conditions, duration, oneOf, quantity } from '../meta/schema.ts';
+import { conditions, duration, instant, oneOf, quantity } from '../meta/schema.ts';
 import { labelSelector } from '../meta/selector-schema.ts';
 import { vmSize } from '../meta/size-schema.ts';
 import { Type } from '../meta/type.ts';
@@ -20,6 +23,15 @@ const resolved = Type.Object(
     disk: Type.Optional(quantity({ description: 'Disk.' })),
   },
   { description: 'What the wish came to when the VM was admitted to its quota.', 'x-coppice-writer': 'admission' },
+);
+
+const fromPool = Type.Object(
+  {
+    name: Type.String({ description: 'The pool.' }),
+    namespace: Type.String({ description: 'Its namespace; another than that of the VM for a shared pool.' }),
+    at: instant({ description: 'When it was taken. Before that the guest was not on the account of this tenant.' }),
+  },
+  { description: 'The pool whose member it took over.', 'x-coppice-writer': 'admission' },
 );
 
 const spec = Type.Object(
@@ -61,34 +73,66 @@ const spec = Type.Object(
         'x-coppice-writer': 'pool',
       }),
     ),
+    standsInFor: Type.Optional(
+      Type.Object(
+        {
+          name: Type.String({ maxLength: 63, description: 'The VM.' }),
+          uid: Type.String({ maxLength: 63, description: 'Its uid.' }),
+        },
+        {
+          description:
+            "It was started for another VM of the namespace, whose host is drained: once it is ready its guest becomes that VM's, and it goes with the guest that was. Together they count once in the quota.",
+          'x-coppice-writer': 'drain',
+        },
+      ),
+    ),
     hostName: Type.Optional(
-      Type.String({ maxLength: 253, description: 'The host it is bound to.', 'x-coppice-writer': 'placement' }),
+      Type.String({
+        maxLength: 253,
+        description: 'The host it is bound to.',
+        'x-coppice-writer': ['placement', 'drain'],
+      }),
     ),
     epoch: Type.Optional(
       Type.Integer({
         format: 'int64',
         minimum: 1,
         description: 'Counts bindings; an older one never wins.',
-        'x-coppice-writer': 'placement',
+        'x-coppice-writer': ['placement', 'drain'],
       }),
     ),
     guestID: Type.Optional(
-      Type.String({ maxLength: 63, description: 'The guest it is, on its host.', 'x-coppice-writer': 'admission' }),
+      Type.String({
+        maxLength: 63,
+        description:
+          'The guest it is, on its host. A member of a pool that is taken leaves its guest to the VM that takes it.',
+        'x-coppice-writer': ['admission', 'placement', 'drain'],
+      }),
     ),
+    fromPool: Type.Optional(fromPool),
     resolved: Type.Optional(resolved),
   },
-  { description: 'What the VM should be.' },
+  {
+    description: 'What the VM should be.',
+    'x-kubernetes-validations': [
+      {
+        rule: '!has(self.reschedulable) || !self.reschedulable || !has(self.volumes) || size(self.volumes) == 0',
+        message: 'a VM with volumes cannot be reschedulable: its volumes do not move',
+      },
+    ],
+  },
 );
 
 const placement = Type.Object(
   {
     host: Type.Optional(Type.String({ description: 'The host that was chosen; absent while it waits for one.' })),
     why: Type.Optional(
-      oneOf(['PaidFor', 'Fullest'], {
+      oneOf(['Claimed', 'PaidFor', 'Fullest'], {
         description:
-          'Why that one: PaidFor, its tenant leases it, which comes before all others; Fullest, it has the least free memory of those that fit.',
+          'Why that one: Claimed, a warm guest of a pool was there; PaidFor, its tenant leases it, which comes before all others; Fullest, it has the least free memory of those that fit.',
       }),
     ),
+    pool: Type.Optional(Type.String({ description: 'The pool whose guest it took; NAMESPACE/NAME of a shared one.' })),
     fitting: Type.Integer({ description: 'How many of the hosts that were looked at fit.' }),
     turnedDown: Type.Optional(
       Type.Array(
@@ -197,12 +241,15 @@ export const VM = defineCoppiceKind({
       livingTenant,
       enabledTenant,
       knownSize,
-      immutable('spec.image', 'spec.size', 'spec.class'),
+      immutable('spec.image', 'spec.size', 'spec.class', 'spec.volumes'),
+      vmVolumes,
       vmQuota,
       imageUse,
       ownGuest,
+      standIn,
       hostRoom,
     ],
+    companions: vmCompanions,
   },
 });
 export type VM = ObjectOf<typeof spec, typeof status>;

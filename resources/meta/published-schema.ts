@@ -1,10 +1,12 @@
-import type { Schema } from './schema.ts';
+import { type Schema, writersOf } from './schema.ts';
 
 /** A schema as clients and other servers may see it: `x-coppice-writer` becomes a sentence of the description. */
 export function publishedSchema(schema: Schema): Schema {
-  const { 'x-coppice-writer': writer, 'x-coppice-micro-time': _, 'x-coppice-condition-writers': __, ...shown } = schema;
+  const { 'x-coppice-writer': _, 'x-coppice-micro-time': __, 'x-coppice-condition-writers': ___, ...shown } = schema;
   const { description, properties, items, additionalProperties, ...rest } = shown;
-  const text = [description, writer === undefined ? undefined : `Written by ${writer}.`].filter((s) => s !== undefined);
+  const writers = writersOf(schema);
+  const written = writers.length === 0 ? undefined : `Written by ${writers.join(' or ')}.`;
+  const text = [description, written].filter((s) => s !== undefined);
   return {
     ...(text.length === 0 ? {} : { description: text.join(' ') }),
     ...rest,

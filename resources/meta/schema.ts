@@ -40,8 +40,8 @@ export interface Schema {
   readonly 'x-kubernetes-list-map-keys'?: readonly string[];
   readonly 'x-kubernetes-map-type'?: 'atomic' | 'granular';
   readonly 'x-kubernetes-validations'?: readonly ValidationRule[];
-  /** The one identity that writes this field, when it is not the user. Carried over when absent, refused when changed by others. */
-  readonly 'x-coppice-writer'?: string;
+  /** Who writes this field, when it is not the user: one identity, or each of some. Carried over when absent, refused when changed by others. */
+  readonly 'x-coppice-writer'?: string | readonly string[];
   /** Of a list of conditions: who writes those of a type, where that is not whoever writes the status. */
   readonly 'x-coppice-condition-writers'?: Readonly<Record<string, readonly string[]>>;
   /** A `date-time` of a struct that is kept to the microsecond; others are kept to the second. */
@@ -56,6 +56,12 @@ export interface ValidationRule {
   readonly reason?: string;
   /** `oldSelf` is an optional value, and the rule holds on creation too. */
   readonly optionalOldSelf?: boolean;
+}
+
+/** The identities that write a field; none: the user does. */
+export function writersOf(schema: Schema): readonly string[] {
+  const { 'x-coppice-writer': writer = [] } = schema;
+  return typeof writer === 'string' ? [writer] : writer;
 }
 
 /** A schema as plain JSON, without the marks the type builder leaves; fields with a default are not `required` of users. */

@@ -1,3 +1,4 @@
+import { fateOf } from '../guards/drain-fate.ts';
 import { hostRefusal, type Wish } from '../guards/host-guard.ts';
 import { HOSTS, VMS } from '../guards/refs.ts';
 import { hostShareOf } from '../guards/shares.ts';
@@ -9,7 +10,7 @@ import type { VM } from '../kinds/vm.ts';
 import { isTrue } from '../meta/condition.ts';
 import { objectKey } from '../meta/object.ts';
 import { parseBytes } from '../meta/quantity.ts';
-import { isLeasedBy } from './decide.ts';
+import { isPaidFor } from './decide.ts';
 
 export interface RebalanceLimits {
   /** Part of a host's memory, above 0 and up to 1, that is not to be passed. */
@@ -17,13 +18,15 @@ export interface RebalanceLimits {
   readonly maxMoves: number;
 }
 
-/** A VM that would be made again elsewhere. */
+/** A VM that would be started elsewhere. */
 export interface Move {
   /** NAMESPACE/NAME. */
   readonly vm: string;
   readonly from: string;
   readonly to: string;
   readonly memoryBytes: number;
+  /** Reschedule: a drain of the host would move it. Evict: it is ephemeral, and whoever has it made makes it again. */
+  readonly how: 'Reschedule' | 'Evict';
 }
 
 export interface RebalancePlan {
@@ -47,7 +50,7 @@ const ASSUMED = Number.MAX_SAFE_INTEGER;
  * smallest VM whose going is enough, else the largest. Each is judged as placement would judge it, in the world as it is after those before it. A host that
  * cannot be brought to the mark is left as it is, unless it is the number of moves that ends it. The world is left as it was.
  *
- * Only Linux guests are moved: a macOS guest is on the Mac that its tenant leased for it. And none goes from a host that its tenant pays for to one it does not.
+ * Only VMs that said so are moved: those that may be rescheduled, and ephemeral ones. And none goes from a host that its tenant pays for to one it does not.
  */
 export function planMoves(world: World, limits: RebalanceLimits): RebalancePlan {
   const hosts = [...world.list(HOSTS)].filter((host) => memoryOf(host) > 0).sort(byName);
@@ -98,11 +101,18 @@ function relieve(
 
 /** What a VM would be when it is made again; undefined for one that is not to be moved, or could not be made. */
 function wishOf(vm: VM, world: World): Wish | undefined {
-  if (vm.metadata.deletionTimestamp !== undefined || (hostShareOf(vm, world)?.memoryBytes ?? 0) === 0) return undefined;
+  if (howToMove(vm) === undefined || (hostShareOf(vm, world)?.memoryBytes ?? 0) === 0) return undefined;
   if (standingRefusal(vm.metadata.namespace ?? '', world) !== undefined) return undefined;
   const { resolved: _, ...spec } = vm.spec;
   const resolved = resolveVM({ ...vm, spec }, world);
-  return 'digest' in resolved && resolved.guestOS === 'linux' ? { vm, resolved } : undefined;
+  return 'digest' in resolved ? { vm, resolved } : undefined;
+}
+
+/** Undefined: it stays. */
+function howToMove(vm: VM): Move['how'] | undefined {
+  if (vm.metadata.deletionTimestamp !== undefined) return undefined;
+  const fate = fateOf(vm, 'Reschedule');
+  return fate === 'keep' ? undefined : fate === 'move' ? 'Reschedule' : 'Evict';
 }
 
 function nextMove(
@@ -123,7 +133,8 @@ function nextMove(
     const { vm, resolved } = wish;
     const there: VM = { ...vm, spec: { ...vm.spec, hostName: to.metadata.name, resolved } };
     world.assume(VMS, objectKey(vm.metadata), there, ASSUMED);
-    const move = { vm: keyOf(wish), from: from.metadata.name, to: to.metadata.name, memoryBytes: bytes };
+    const how = howToMove(vm) ?? 'Evict';
+    const move = { vm: keyOf(wish), from: from.metadata.name, to: to.metadata.name, memoryBytes: bytes, how };
     return { vm, move };
   }
   return undefined;
@@ -140,15 +151,15 @@ function targetOf(
   const bytes = parseBytes(wish.resolved.memory) ?? 0;
   const fillWith = (host: Host) => (usedOf(host, world) + bytes) / memoryOf(host);
   return hosts
-    .filter((host) => host !== from && (!isLeasedBy(from, wish.vm) || isLeasedBy(host, wish.vm)))
+    .filter((host) => host !== from && (!isPaidFor(from, wish.vm, world) || isPaidFor(host, wish.vm, world)))
     .filter((host) => fillWith(host) <= limits.highWater && hostRefusal(wish, host, world) === undefined)
     .sort((a, b) => fillWith(a) - fillWith(b))[0];
 }
 
 function whyNone(candidates: readonly VM[], wishes: readonly Wish[], { highWater }: RebalanceLimits): string {
-  const macOS = candidates.filter((vm) => vm.spec.resolved?.guestOS === 'macos').length;
-  const besides = macOS === 0 ? '' : `; ${macOS} of its VMs run macOS and stay`;
-  if (wishes.length === 0) return `none of its ${candidates.length} VMs can be made again elsewhere${besides}`;
+  const fixed = candidates.filter((vm) => howToMove(vm) === undefined).length;
+  const besides = fixed === 0 ? '' : `; ${fixed} of its VMs are neither reschedulable nor ephemeral, and stay`;
+  if (wishes.length === 0) return `none of its ${candidates.length} VMs can be started elsewhere${besides}`;
   return `the other hosts that may take its VMs would pass ${percent(highWater)} before it is below${besides}`;
 }
 

@@ -3,7 +3,7 @@ import { resolveVM } from '../guards/vm-admission.ts';
 import type { WorldView } from '../guards/world.ts';
 import type { Host } from '../kinds/host.ts';
 import type { VM } from '../kinds/vm.ts';
-import { type Bind, decide, isLeasedBy, type Wait } from './decide.ts';
+import { type Bind, decide, isPaidFor, type Wait } from './decide.ts';
 
 /** What one host comes to for a VM. */
 export interface HostVerdict {
@@ -36,7 +36,7 @@ export function replay(vm: VM, world: WorldView, hosts: readonly Host[]): Replay
   const verdicts = sorted.map((host): HostVerdict => {
     const refusal = hostRefusal(wish, host, world);
     const own = vm.spec.hostName === host.metadata.name;
-    const about = { host: host.metadata.name, own, paidFor: isLeasedBy(host, vm) };
+    const about = { host: host.metadata.name, own, paidFor: isPaidFor(host, vm, world) };
     return refusal === undefined ? about : { ...about, refusal };
   });
   return { decision, hosts: verdicts };

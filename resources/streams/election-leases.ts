@@ -16,8 +16,12 @@ export const ALL_DUTIES = [
   'host-liveness',
   'image',
   'lease',
+  'leaseset',
   'scrub',
+  'volume',
   'placement',
+  'pool',
+  'drain',
   'vm-lifecycle',
   'garbage',
 ] as const;

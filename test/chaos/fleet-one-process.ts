@@ -23,7 +23,18 @@ export interface FleetChaosReport {
 }
 
 /** All that work on what is leased, and none that judges hosts by heartbeats, which nobody sends here. */
-const DUTIES: readonly DutyName[] = ['tenant', 'image', 'lease', 'scrub', 'placement', 'vm-lifecycle', 'garbage'];
+const DUTIES: readonly DutyName[] = [
+  'tenant',
+  'image',
+  'lease',
+  'leaseset',
+  'scrub',
+  'placement',
+  'pool',
+  'drain',
+  'vm-lifecycle',
+  'garbage',
+];
 const STEP_MS = 25;
 const HOUR_MS = 3_600_000;
 const MACS = [
@@ -82,6 +93,8 @@ class FleetChaos {
     const checking = check.run(stop.signal);
     const workload = new FleetWorkload({ client, random: random.fork(), clock });
     await workload.furnish(stop.signal);
+    // Where it cannot begin it gives up, so nothing goes wrong before it has.
+    await check.caughtUp(stop.signal);
     for (let i = 0; i < steps && violations.length === 0; i++) await this.#step(workload, world, store, stop.signal);
     await sabotage(world);
     await this.#calm(world, store);

@@ -77,7 +77,7 @@ describe('coppice lease', () => {
 
   it('list and get show them as tables', async () => {
     const table = await folder.run(['lease', 'list'], { tty: true });
-    assert.match(table.stdout, /^NAME +PHASE +HOST +EARLIEST END +ENDS +AGE\nci +Active +mac-2 +20\S+Z +20\S+Z /);
+    assert.match(table.stdout, /^NAME +PHASE +HOST +EARLIEST END +ENDS +SET +AGE\nci +Active +mac-2 +20\S+Z +20\S+Z /);
     assert.match((await folder.run(['lease', 'get', 'ci'], { tty: true })).stdout, /\nci +Active +mac-2 /);
     assert.equal((await run('list', 'ci')).code, 1);
   });

@@ -134,11 +134,14 @@ describe('coppice explain-placement and rebalance', () => {
 
   it('plans what helps, with how full each host is and would be', async () => {
     await aMac({ name: 'mac-3' });
-    await aVM('db', { image: 'linux', size: { vcpus: 1, memory: '7Gi' } }, 'mac-2');
+    await aVM('db', { image: 'linux', size: { vcpus: 1, memory: '7Gi' }, reschedulable: true }, 'mac-2');
     const { code, stdout } = await folder.run(['rebalance', '--dry-run']);
     assert.equal(code, 0);
-    assert.match(stdout, /\nmac-2 +16Gi +93\.8% +50%\nmac-3 +16Gi +0% +43\.8%\n\nVM +MEMORY +FROM +TO\n/);
-    assert.match(stdout, /\nbeta\/db +7Gi +mac-2 +mac-3\n\nTo follow it, 1 VM would have to be deleted and made again/);
+    assert.match(stdout, /\nmac-2 +16Gi +93\.8% +50%\nmac-3 +16Gi +0% +43\.8%\n\nVM +MEMORY +FROM +TO +HOW\n/);
+    assert.match(
+      stdout,
+      /\nbeta\/db +7Gi +mac-2 +mac-3 +Reschedule\n\nTo follow it, 1 VM would have to be deleted and made again/,
+    );
     const plan = JSON.parse((await folder.run(['rebalance', '--dry-run', '-o', 'json'])).stdout);
     assert.deepEqual([plan.highWater, plan.maxMoves, plan.moves.length], [0.85, 10, 1]);
     assert.equal((await server.client.resource<VM>(VM, 'beta').get('db')).spec.hostName, 'mac-2');

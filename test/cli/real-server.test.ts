@@ -1,4 +1,7 @@
 import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { packageRoot } from '../../cli/package-root.ts';
 import { CliFolder } from '../harness/run-cli.ts';
 import {
@@ -114,5 +117,19 @@ describe('the CLI and the real server', () => {
     const { code, stdout } = await folder.run(['delete', '-y', '-f', `${quickstart}/image.yaml`]);
     assert.deepEqual([code, stdout], [0, 'image.coppice.dev "tiny-linux" deleted\n']);
     assert.equal((await folder.run(['get', 'image', 'tiny-linux'])).code, 1);
+  });
+
+  it('write all they have to say into a pipe, of which it takes 64 KiB at once', async () => {
+    const names = Array.from({ length: 50 }, (_, i) => `large-${i}`);
+    const image = (name: string) =>
+      `{apiVersion: coppice.dev/v1, kind: Image, metadata: {name: ${name}, annotations: {a: ${'x'.repeat(4000)}}}, spec: {guestOS: linux, source: {path: p}}}`;
+    await folder.run(['apply', '-f', '-'], { stdin: names.map(image).join('\n---\n') });
+    const program = [join(packageRoot(), 'bin', 'run.js'), 'get', 'images', '-o', 'json'];
+    const { stdout } = await promisify(execFile)(process.execPath, program, {
+      env: { ...process.env, KUBECONFIG: join(folder.path, 'kubeconfig') },
+      maxBuffer: 16 << 20,
+    });
+    const listed = JSON.parse(stdout).items.map(({ metadata }: { metadata: { name: string } }) => metadata.name);
+    for (const name of names) assert.ok(listed.includes(name), name);
   });
 });

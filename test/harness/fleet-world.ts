@@ -22,6 +22,7 @@ import { Lease } from '../../resources/kinds/lease.ts';
 import { Namespace } from '../../resources/kinds/namespace.ts';
 import { Tenant } from '../../resources/kinds/tenant.ts';
 import { VM } from '../../resources/kinds/vm.ts';
+import { Volume } from '../../resources/kinds/volume.ts';
 import { isTrue } from '../../resources/meta/condition.ts';
 import { parseDuration } from '../../resources/meta/duration.ts';
 import type { KubeObject } from '../../resources/meta/object.ts';
@@ -62,7 +63,18 @@ interface MacWish {
 }
 
 /** All duties but the one that judges hosts by their heartbeats, for stories that are a day long. */
-const UNHEARD: readonly DutyName[] = ['tenant', 'image', 'lease', 'placement', 'vm-lifecycle', 'garbage'];
+const UNHEARD: readonly DutyName[] = [
+  'tenant',
+  'image',
+  'lease',
+  'leaseset',
+  'volume',
+  'placement',
+  'pool',
+  'drain',
+  'vm-lifecycle',
+  'garbage',
+];
 
 /**
  * A fleet in this process for stories: the real server over a store in memory (or another), the real duties, a nodelet with a simulated driver on each Mac,
@@ -133,7 +145,7 @@ export class FleetWorld implements AsyncDisposable {
   /** A Mac joins and is ready. */
   async mac(name: string, { vcpus = 8, memoryGiB = 18, labels = {} }: MacWish = {}): Promise<void> {
     await this.create(Host, { metadata: { name, labels }, spec: {} });
-    const client = new ApiClient(this.fleet.test.server.transportFor(hostIdentity(name)));
+    const client = new ApiClient(this.fleet.watched(`system:host:${name}`, hostIdentity(name)));
     const mac = new Mac(name, client, this.fleet.test.store, this.clock, join(this.#folder, name), {
       vcpus,
       memoryBytes: memoryGiB * GIB,
@@ -162,9 +174,24 @@ export class FleetWorld implements AsyncDisposable {
     this.#mac(name).start();
   }
 
+  /** Something goes wrong on a Mac, as `--faults` says it. */
+  async suffers(name: string, ...faults: Parameters<SimDriver['inject']>[0]): Promise<void> {
+    await this.#mac(name).sim?.inject(faults);
+  }
+
+  /** All is well on it again. */
+  heals(name: string): void {
+    this.#mac(name).sim?.heal();
+  }
+
   /** The folder of a Mac, where its hook is. */
   folderOf(name: string): string {
     return join(this.#folder, name);
+  }
+
+  /** The bytes of the files of volumes on a Mac, by id. */
+  volumesOn(name: string): Map<string, number> {
+    return this.#mac(name).volumes;
   }
 
   /** Guests that are on a Mac, by id. */
@@ -232,6 +259,10 @@ export class FleetWorld implements AsyncDisposable {
 
   vm(key: string): VM | undefined {
     return this.#find<VM>(VM, key);
+  }
+
+  volume(key: string): Volume | undefined {
+    return this.#find<Volume>(Volume, key);
   }
 
   host(name: string): Host {
@@ -321,6 +352,8 @@ function missing(what: string): never {
 /** A nodelet and its simulated driver; what is on the disk outlives both. */
 class Mac {
   readonly guests = new Map<string, SimGuest>();
+  sim: SimDriver | undefined;
+  readonly volumes = new Map<string, number>();
   readonly #start: () => { readonly nodelet: RunningNodelet; readonly stop: () => Promise<void> };
   #running: ReturnType<Mac['start']> | undefined;
 
@@ -333,7 +366,8 @@ class Mac {
     capacity: ConstructorParameters<typeof SimDriver>[0]['capacity'],
   ) {
     this.#start = () => {
-      const sim = new SimDriver({ host: memorySimHost(this.guests), capacity, clock });
+      const sim = new SimDriver({ host: memorySimHost(this.guests, this.volumes), capacity, clock });
+      this.sim = sim;
       const driver = new SerialDriver(sim, { clock, coldStarts: new Semaphore(2) });
       const ending = new AbortController();
       const storeIdentity = async () => ({ uid: store.uid, revision: store.revision() });

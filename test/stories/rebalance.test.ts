@@ -20,7 +20,7 @@ async function aFullHost(...sizes: readonly string[]): Promise<FleetWorld> {
   await world.tenant('acme');
   await world.mac('old');
   for (const [n, memory] of sizes.entries()) {
-    await world.runs(`acme/v${n}`, { image: 'linux', size: { vcpus: 1, memory } });
+    await world.runs(`acme/v${n}`, { image: 'linux', size: { vcpus: 1, memory }, reschedulable: true });
   }
   return world;
 }

@@ -17,6 +17,7 @@ import {
   type ImageFacts,
   type LogOptions,
   type ObservedGuest,
+  type ObservedVolume,
 } from '../driver.ts';
 import { orAborted } from '../or-aborted.ts';
 import { Semaphore } from '../semaphore.ts';
@@ -157,6 +158,7 @@ export class QemuDriver implements Driver {
       return;
     }
     this.#strays.refuse(spec.id);
+    if ((spec.volumes ?? []).length > 0) throw noVolumes();
     if (spec.guestOS !== 'linux')
       throw new DriverError('Unsupported', `QEMU here runs linux guests, not ${spec.guestOS}`);
     const image = await this.#images.open(spec.image, signal);
@@ -210,6 +212,18 @@ export class QemuDriver implements Driver {
     if (guests > 0) throw new DriverError('Failed', `there are ${guests} guests on this host`);
     this.#strangers.clear();
     return await clearFolders(join(this.#options.root, 'guests'), this.#options.sockets, signal);
+  }
+
+  async volumes(): Promise<readonly ObservedVolume[]> {
+    return [];
+  }
+
+  async keepVolume(): Promise<void> {
+    throw noVolumes();
+  }
+
+  async removeVolume(): Promise<void> {
+    throw noVolumes();
   }
 
   async exec(id: string, request: ExecRequest, signal: AbortSignal): Promise<GuestProcess> {
@@ -357,4 +371,8 @@ export class QemuDriver implements Driver {
   #dirOf(id: string): string {
     return join(this.#options.root, 'guests', id);
   }
+}
+
+function noVolumes(): DriverError {
+  return new DriverError('Unsupported', 'driver qemu attaches no volumes');
 }

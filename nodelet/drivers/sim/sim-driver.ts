@@ -14,6 +14,7 @@ import {
   type ImageFacts,
   type LogOptions,
   type ObservedGuest,
+  type ObservedVolume,
 } from '../driver.ts';
 import { DueEnds } from './faults/due-ends.ts';
 import type { Fault, Operation, Step } from './faults/fault.ts';
@@ -23,7 +24,7 @@ import { steppedClock } from './faults/stepped-clock.ts';
 import type { SimGuest, SimHost } from './sim-guests-file.ts';
 import { simLog } from './sim-log.ts';
 import { simProcess } from './sim-process.ts';
-import { needDisk, needRoom } from './sim-room.ts';
+import { guestWith, needDisk, needRoom, needVolumes } from './sim-room.ts';
 
 export interface SimDriverOptions {
   /** Where this host's guests are kept; they outlive the driver. */
@@ -57,6 +58,7 @@ export class SimDriver implements Driver {
     nested: true,
     pause: true,
     exec: true,
+    volumes: true,
   };
   /** The host's clock, faults included. */
   readonly clock: Clock;
@@ -178,6 +180,32 @@ export class SimDriver implements Driver {
     return 0;
   }
 
+  async volumes(signal: AbortSignal): Promise<readonly ObservedVolume[]> {
+    signal.throwIfAborted();
+    await this.#host.settled();
+    return [...this.#host.savedVolumes].map(([id, sizeBytes]) => ({ id, sizeBytes }));
+  }
+
+  async keepVolume({ id, sizeBytes }: ObservedVolume, signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    const has = this.#host.volumes.get(id) ?? 0;
+    if (has >= sizeBytes) return await this.#host.settled();
+    const user = guestWith(id, this.#host.guests.values());
+    if (user !== undefined) throw new DriverError('InUse', `guest ${user.spec.label} has volume ${id}`);
+    this.#refuseFullDisk();
+    needDisk(sizeBytes - has, this.#host, this.#capacity);
+    this.#host.volumes.set(id, sizeBytes);
+    await this.#host.save();
+  }
+
+  async removeVolume(id: string, signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    const user = guestWith(id, this.#host.guests.values());
+    if (user !== undefined) throw new DriverError('InUse', `guest ${user.spec.label} has volume ${id}`);
+    if (!this.#host.volumes.delete(id)) return await this.#host.settled();
+    await this.#host.save();
+  }
+
   async exec(id: string, request: ExecRequest, signal: AbortSignal): Promise<GuestProcess> {
     await this.#meet('Exec', this.#labelOf(id), signal);
     const guest = this.#on(id);
@@ -224,8 +252,13 @@ export class SimDriver implements Driver {
       );
     }
     this.#refuseFullDisk();
-    needDisk(spec, this.#host.guests.values(), this.#capacity);
-    const guest: SimGuest = { spec: { ...spec }, power: 'Off', log: [], logged: 0 };
+    needDisk(spec.diskBytes, this.#host, this.#capacity);
+    if (spec.guestOS === 'macos' && (spec.volumes ?? []).length > 0)
+      throw new DriverError('Unsupported', 'macOS guests have no volumes');
+    needVolumes(spec, this.#host);
+    const { volumes, ...rest } = spec;
+    const kept = volumes === undefined ? rest : { ...rest, volumes: [...volumes] };
+    const guest: SimGuest = { spec: kept, power: 'Off', log: [], logged: 0 };
     this.#say(guest, `this is simulated guest ${spec.label}: no hypervisor runs it`);
     this.#host.guests.set(spec.id, guest);
     await this.#changed(spec.id);

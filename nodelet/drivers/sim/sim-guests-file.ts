@@ -14,6 +14,7 @@ const SimGuestSchema = Type.Object({
     vcpus: Type.Number(),
     memoryBytes: Type.Number(),
     diskBytes: Type.Number(),
+    volumes: Type.Optional(Type.Array(Type.String())),
     epoch: Type.Number(),
   }),
   power: Type.Union([Type.Literal('Off'), Type.Literal('Running'), Type.Literal('Paused')]),
@@ -37,16 +38,22 @@ const SimGuestSchema = Type.Object({
 const FileSchema = Type.Object({
   schema: Type.Literal(1),
   hosts: Type.Record(Type.String(), Type.Record(Type.String(), SimGuestSchema)),
+  /** By host and id: the bytes of the files of volumes. Absent: none. */
+  volumes: Type.Optional(Type.Record(Type.String(), Type.Record(Type.String(), Type.Number()))),
 });
 
 /** A simulated guest as it is kept on disk. */
 export type SimGuest = Static<typeof SimGuestSchema>;
 
-/** The guests of one host. After changing any, await `save`. */
+/** The guests and volumes of one host. After changing any, await `save`. */
 export interface SimHost {
   readonly guests: Map<string, SimGuest>;
+  /** The bytes of the files of volumes, by id. */
+  readonly volumes: Map<string, number>;
   /** The guests as the file has them: what is found after a crash. Their logs and specs are those of `guests`. */
   readonly saved: ReadonlyMap<string, SimGuest>;
+  /** The volumes as the file has them. */
+  readonly savedVolumes: ReadonlyMap<string, number>;
   /** Resolves when the guests as they are now are in the file. */
   save(): Promise<void>;
   /** Resolves when no change waits for the file; writes only what a `save` has not yet, or failed to. */
@@ -57,14 +64,16 @@ export interface SimHost {
 const REST = 2;
 
 /**
- * Simulated guests of any number of hosts, in one JSON file. The file is replaced as a whole by a rename, so a reader sees one state or the next; saves
+ * Simulated guests and volumes of any number of hosts, in one JSON file. The file is replaced as a whole by a rename, so a reader sees one state or the next; saves
  * that come while it is being written share the next write. It outlives the process, not a power cut: nothing here is worth an fsync.
  */
 export class SimGuestsFile implements AsyncDisposable {
   readonly #path: string;
   readonly #clock: Clock;
   readonly #hosts = new Map<string, Map<string, SimGuest>>();
+  readonly #volumes = new Map<string, Map<string, number>>();
   readonly #saved = new Map<string, ReadonlyMap<string, SimGuest>>();
+  readonly #savedVolumes = new Map<string, ReadonlyMap<string, number>>();
   /** Hosts whose changes no write has taken yet. */
   readonly #unsaved = new Set<string>();
   /** Hosts whose changes are in the write under way. */
@@ -92,7 +101,8 @@ export class SimGuestsFile implements AsyncDisposable {
     const content = parse(path, text);
     for (const [name, guests] of Object.entries(content.hosts)) {
       file.#hosts.set(name, new Map(Object.entries(guests)));
-      file.#saved.set(name, file.#snapshot(name));
+      file.#volumes.set(name, new Map(Object.entries(content.volumes?.[name] ?? {})));
+      file.#keep(name, file.#snapshot(name));
     }
     return file;
   }
@@ -101,11 +111,18 @@ export class SimGuestsFile implements AsyncDisposable {
   host(name: string): SimHost {
     const guests = this.#hosts.get(name) ?? new Map<string, SimGuest>();
     this.#hosts.set(name, guests);
+    const volumes = this.#volumes.get(name) ?? new Map<string, number>();
+    this.#volumes.set(name, volumes);
     const savedNow = () => this.#saved.get(name) ?? new Map<string, SimGuest>();
+    const savedVolumesNow = () => this.#savedVolumes.get(name) ?? new Map<string, number>();
     return {
       guests,
+      volumes,
       get saved() {
         return savedNow();
+      },
+      get savedVolumes() {
+        return savedVolumesNow();
       },
       save: () => {
         this.#texts.delete(name);
@@ -159,7 +176,7 @@ export class SimGuestsFile implements AsyncDisposable {
     this.#unsaved.clear();
     try {
       await this.#replace(this.#text());
-      for (const [name, guests] of snapshots) this.#saved.set(name, guests);
+      for (const [name, snapshot] of snapshots) this.#keep(name, snapshot);
     } catch (error) {
       for (const [name] of snapshots) this.#unsaved.add(name);
       throw error;
@@ -178,10 +195,19 @@ export class SimGuestsFile implements AsyncDisposable {
   #revert(name: string): void {
     this.#texts.delete(name);
     this.#hosts.set(name, new Map(structuredClone([...(this.#saved.get(name) ?? [])])));
+    this.#volumes.set(name, new Map(this.#savedVolumes.get(name)));
   }
 
-  #snapshot(name: string): ReadonlyMap<string, SimGuest> {
-    return new Map([...(this.#hosts.get(name) ?? [])].map(([id, guest]) => [id, { ...guest }]));
+  #snapshot(name: string): Snapshot {
+    return {
+      guests: new Map([...(this.#hosts.get(name) ?? [])].map(([id, guest]) => [id, { ...guest }])),
+      volumes: new Map(this.#volumes.get(name)),
+    };
+  }
+
+  #keep(name: string, { guests, volumes }: Snapshot): void {
+    this.#saved.set(name, guests);
+    this.#savedVolumes.set(name, volumes);
   }
 
   #text(): string {
@@ -194,8 +220,15 @@ export class SimGuestsFile implements AsyncDisposable {
       }
       parts.push(`${JSON.stringify(name)}:${text}`);
     }
-    return `{"schema":1,"hosts":{${parts.join(',\n')}}}\n`;
+    const held = [...this.#volumes].filter(([, volumes]) => volumes.size > 0);
+    const volumes = Object.fromEntries(held.map(([name, some]) => [name, Object.fromEntries(some)]));
+    return `{"schema":1,"hosts":{${parts.join(',\n')}},"volumes":${JSON.stringify(volumes)}}\n`;
   }
+}
+
+interface Snapshot {
+  readonly guests: ReadonlyMap<string, SimGuest>;
+  readonly volumes: ReadonlyMap<string, number>;
 }
 
 function parse(path: string, text: string): Static<typeof FileSchema> {

@@ -1,14 +1,34 @@
 import { DriverError, type GuestSpec, type HostCapacity } from '../driver.ts';
-import type { SimGuest } from './sim-guests-file.ts';
+import type { SimGuest, SimHost } from './sim-guests-file.ts';
 
 /** macOS guests that may run on one machine at once. */
 const MACOS_SLOTS = 2;
 
 /** Throws `NoSpace` where the disks of all would not fit. */
-export function needDisk(spec: GuestSpec, guests: Iterable<SimGuest>, capacity: HostCapacity): void {
-  const free = capacity.diskBytes - sum([...guests].map((guest) => guest.spec.diskBytes));
-  if (spec.diskBytes > free)
-    throw new DriverError('NoSpace', `needs ${spec.diskBytes} bytes of disk; ${free} are free`);
+export function needDisk(
+  neededBytes: number,
+  { guests, volumes }: Pick<SimHost, 'guests' | 'volumes'>,
+  capacity: HostCapacity,
+): void {
+  const held = sum([...guests.values()].map((guest) => guest.spec.diskBytes)) + sum([...volumes.values()]);
+  const free = capacity.diskBytes - held;
+  if (neededBytes > free) throw new DriverError('NoSpace', `needs ${neededBytes} bytes of disk; ${free} are free`);
+}
+
+/** Throws `VolumeMissing` where a volume of a guest is not here, `InUse` where another guest here has it. */
+export function needVolumes(spec: GuestSpec, { guests, volumes }: Pick<SimHost, 'guests' | 'volumes'>): void {
+  for (const id of spec.volumes ?? []) {
+    if (!volumes.has(id)) throw new DriverError('VolumeMissing', `there is no file of volume ${id} on this host`);
+    const other = guestWith(id, guests.values());
+    if (other !== undefined && other.spec.id !== spec.id)
+      throw new DriverError('InUse', `guest ${other.spec.label} has volume ${id}`);
+  }
+}
+
+/** The guest that has a volume. */
+export function guestWith(volume: string, guests: Iterable<SimGuest>): SimGuest | undefined {
+  for (const guest of guests) if (guest.spec.volumes?.includes(volume) === true) return guest;
+  return undefined;
 }
 
 /** Throws `InUse` where a macOS guest finds no slot, `Failed` where there is too little memory for one that is to start. */

@@ -195,7 +195,7 @@ describe('the OpenAPI v3 documents', () => {
     assert.equal(spec?.properties?.anything?.['x-kubernetes-preserve-unknown-fields'], true);
     assert.deepEqual(spec?.required, ['size']);
     const host = schema(ours, 'dev.coppice.v1.VM')?.properties?.spec?.properties?.hostName;
-    assert.equal(host?.description, 'The host it is bound to. Written by placement.');
+    assert.equal(host?.description, 'The host it is bound to. Written by placement or drain.');
     for (const document of DOCUMENTS) {
       for (const node of walk(document)) assert.ok(!Object.keys(node).some((key) => key.startsWith('x-coppice')));
     }

@@ -4,15 +4,19 @@ import type { ScrubReport } from '../../../controllers/scrub/request.ts';
 import { rfc3339 } from '../../../resources/ambient/clock.ts';
 import type { Host } from '../../../resources/kinds/host.ts';
 import type { VM } from '../../../resources/kinds/vm.ts';
+import type { Volume } from '../../../resources/kinds/volume.ts';
 import { type Condition, findCondition } from '../../../resources/meta/condition.ts';
 import { aHost, aVM, EPOCH_START } from '../../harness/builders.ts';
 
 const NOW = Date.parse('2026-03-01T12:00:00Z');
 const ASKED = '2026-03-01T11:59:00Z';
-const MANUAL: ScrubRules = { automatic: false, hookTimeout: '10m' };
-const AUTOMATIC: ScrubRules = { automatic: true, hookTimeout: '10m' };
+const MANUAL: ScrubRules = { automatic: false, hookTimeout: '10m', retentionMs: 72 * 3_600_000 };
+const AUTOMATIC: ScrubRules = { ...MANUAL, automatic: true };
+
+const NOTHING = { vms: [], volumes: [] };
 
 interface Case {
+  readonly volumes?: readonly Volume[];
   readonly asked?: Host['spec']['scrub'];
   readonly pendingSince?: string;
   readonly last?: ScrubReport;
@@ -48,7 +52,7 @@ function aCase(wish: Case): Host {
 /** What is decided, in a line: outcome and message; what ScrubPending is then; what is deleted. */
 function decided(wish: Case, rules = MANUAL, ...bound: readonly VM[]): string {
   const host = aCase(wish);
-  const { status, remove } = decide(host, bound, rules, NOW);
+  const { status, remove } = decide(host, { vms: bound, volumes: wish.volumes ?? [] }, rules, NOW);
   const { outcome = 'none', message = '' } = status.scrub ?? {};
   const after = { ...host, status: { ...host.status, conditions: status.conditions ?? [] } };
   const pending = findCondition(after, 'ScrubPending');
@@ -82,7 +86,7 @@ describe('the scrub of a host', () => {
   it('is begun when asked for, and the host waits for it from then on', () => {
     assert.equal(decided({ asked }), 'Running | True Scrubbing');
     assert.equal(decided({ asked, pendingSince: ASKED }), 'Running | True Scrubbing');
-    const { status } = decide(aCase({ asked }), [], MANUAL, NOW);
+    const { status } = decide(aCase({ asked }), NOTHING, MANUAL, NOW);
     assert.deepEqual(status.scrub, {
       ...{ requestedAt: ASKED, outcome: 'Running', startedAt: rfc3339(NOW), hookTimeout: '10m' },
     });
@@ -156,7 +160,7 @@ describe('the scrub of a host', () => {
 
   it('restamps ScrubPending when the spec changed, so that who waits for it is answered', () => {
     const host = aCase({ pendingSince: ASKED });
-    const { status } = decide({ ...host, metadata: { ...host.metadata, generation: 7 } }, [], MANUAL, NOW);
+    const { status } = decide({ ...host, metadata: { ...host.metadata, generation: 7 } }, NOTHING, MANUAL, NOW);
     const pending = status.conditions?.find(({ type }) => type === 'ScrubPending');
     assert.deepEqual([pending?.observedGeneration, pending?.lastTransitionTime], [7, ASKED]);
   });
@@ -189,7 +193,7 @@ describe('the scrub of a host by itself', () => {
 
   it('is another request than any before it', () => {
     const last: ScrubReport = { requestedAt: '2099-01-01T00:00:00Z', outcome: 'Succeeded', finishedAt: ASKED };
-    const { status } = decide(aCase({ last, pendingSince: ASKED }), [], AUTOMATIC, NOW);
+    const { status } = decide(aCase({ last, pendingSince: ASKED }), NOTHING, AUTOMATIC, NOW);
     assert.equal(status.scrub?.requestedAt, '2099-01-01T00:00:01Z');
   });
 

@@ -51,6 +51,11 @@ class HeldDriver implements Driver {
     await this.#hold('clear', signal);
     return 3;
   };
+  async volumes() {
+    return [];
+  }
+  keepVolume = ({ id }: { readonly id: string }, signal: AbortSignal) => this.#hold(`keep volume ${id}`, signal);
+  removeVolume = (id: string, signal: AbortSignal) => this.#hold(`remove volume ${id}`, signal);
   async capacity() {
     return { vcpus: 1, memoryBytes: 1, diskBytes: 1 };
   }

@@ -51,6 +51,7 @@ function deps(
     hook: { run: async () => undefined },
     fetchHost: async () => now,
     isBusy: () => false,
+    volumeGone: () => false,
     nowText: () => ASKED,
     ...changes,
   };
@@ -94,6 +95,7 @@ describe('clearing a host', () => {
     const driver = await aDriver();
     const hidden: Driver = Object.create(driver, {
       name: { value: 'qemu' },
+      volumes: { value: async () => [] },
       list: { value: async () => [...(await driver.list(signal)), ...stray] },
       remove: { value: async (id: string) => (id === 's' ? void stray.pop() : driver.remove(id, signal)) },
       clear: {

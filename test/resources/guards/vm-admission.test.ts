@@ -40,7 +40,7 @@ describe('what stands for a guest or a tenant', () => {
     assert.deepEqual(admitVM(withFinalizers([]), before, context).metadata.finalizers, [GUEST_FINALIZER]);
     const both = admitVM(withFinalizers(['example.com/mine']), before, context);
     assert.deepEqual(both.metadata.finalizers, ['example.com/mine', GUEST_FINALIZER]);
-    assert.deepEqual(admitTenant(aTenant()).metadata.finalizers, [TENANT_FINALIZER]);
+    assert.deepEqual(admitTenant(aTenant(), undefined, context).metadata.finalizers, [TENANT_FINALIZER]);
   });
 
   it('may lose it once it is being deleted', () => {

@@ -28,6 +28,17 @@ export class CraftedFleet {
     return this.#take(objects.map((object) => ({ ...this.#before(object), after: undefined })));
   }
 
+  /** One revision that makes or changes some, and removes others; what it breaks. */
+  at(puts: readonly KubeObject[], removes: readonly KubeObject[]): readonly string[] {
+    const [made, gone] = [puts, removes].map((objects) =>
+      objects.map((object) => ({ ...this.#before(object), object })),
+    );
+    return this.#take([
+      ...(made ?? []).map(({ object, ...place }) => ({ ...place, after: object })),
+      ...(gone ?? []).map(({ object: _, ...place }) => ({ ...place, after: undefined })),
+    ]);
+  }
+
   /** Time goes on, and nothing else happens; what that breaks. */
   pass(ms: number): readonly string[] {
     this.#nowMs += ms;

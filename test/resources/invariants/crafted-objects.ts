@@ -19,6 +19,11 @@ export const claimOf = ({ metadata }: Lease, more: object = {}) => ({
   earliestEnd: A_DAY_LATER,
   ...more,
 });
+/** `mac-1`, that is drained. */
+export const drained = (mode: NonNullable<Host['spec']['drain']>['mode'] = 'Cordon'): Host => {
+  const made = host();
+  return { ...made, spec: { ...made.spec, cordoned: true, drain: { mode } } };
+};
 export const leased = (lease = aLease(), more: object = {}) => host({ lease: claimOf(lease, more) });
 export const pending = (status: 'True' | 'False', at: string, more: Partial<Host['status']> = {}) => {
   const made = host(more);

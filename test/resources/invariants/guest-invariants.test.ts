@@ -93,7 +93,7 @@ describe('running-has-guest', () => {
   it('takes the instant from the object when the check begins', () => {
     const condition = {
       type: 'Ready',
-      status: 'True' as const,
+      status: 'False' as const,
       reason: 'x',
       message: '',
       lastTransitionTime: '2025-12-31T23:58:00Z',

@@ -30,7 +30,8 @@ function on(
   const memory = `${gib}Gi`;
   const resolved = { digest: DIGEST, guestOS: 'linux' as const, vcpus: 1, memory };
   const { namespace = 'red', spec } = more;
-  return aVM({ name, namespace, spec: { hostName: host, size: { vcpus: 1, memory }, resolved, ...spec } });
+  const given = { hostName: host, size: { vcpus: 1, memory }, resolved, reschedulable: true, ...spec };
+  return aVM({ name, namespace, spec: given });
 }
 
 const told = (hosts: readonly Host[], vms: readonly VM[], limits = LIMITS, disabled = false) => {
@@ -41,6 +42,7 @@ const told = (hosts: readonly Host[], vms: readonly VM[], limits = LIMITS, disab
 
 const [a, b, c] = [aHost({ name: 'a' }), aHost({ name: 'b' }), aHost({ name: 'c' })];
 const MACOS = { image: 'macos', resolved: { digest: DIGEST, guestOS: 'macos' as const, vcpus: 1, memory: '8Gi' } };
+const MAC_IMAGE = [{ name: 'macos', digest: DIGEST, size: '10Mi' }];
 const PASS = 'the other hosts that may take its VMs would pass 85% before it is below';
 
 describe('a plan to rebalance', () => {
@@ -71,10 +73,35 @@ describe('a plan to rebalance', () => {
       `a: ${PASS}`,
     ],
     [
-      'leaves macOS guests where they are',
+      'leaves those that did not say that they may go where they are',
       [a, b],
+      [on('a', 'x', 8, { spec: { reschedulable: false } }), on('a', 'y', 8, { spec: { reschedulable: false } })],
+      'a: none of its 2 VMs can be started elsewhere; 2 of its VMs are neither reschedulable nor ephemeral, and stay',
+    ],
+    [
+      'moves one that is ephemeral rather than none',
+      [a, b],
+      [
+        on('a', 'x', 8, { spec: { reschedulable: false } }),
+        on('a', 'y', 8, { spec: { reschedulable: false, ttl: '8h' } }),
+      ],
+      'red/y a>b',
+    ],
+    [
+      'moves macOS guests to a Mac only that their tenant leases',
+      [aHost({ name: 'a', lessee: 'red' }), b],
       [on('a', 'x', 8, { spec: MACOS }), on('a', 'y', 8, { spec: MACOS })],
-      'a: none of its 2 VMs can be made again elsewhere; 2 of its VMs run macOS and stay',
+      `a: ${PASS}`,
+    ],
+    [
+      'moves them where it does',
+      [
+        aHost({ name: 'a', lessee: 'red', images: MAC_IMAGE }),
+        b,
+        aHost({ name: 'c', lessee: 'red', images: MAC_IMAGE }),
+      ],
+      [on('a', 'x', 8, { spec: MACOS }), on('a', 'y', 8, { spec: MACOS })],
+      'red/x a>c',
     ],
     [
       'moves none from a host that is paid for to one that is not',
@@ -105,7 +132,7 @@ describe('a plan to rebalance', () => {
 
   it('moves none of a tenant that could not make it again', () => {
     const vms = [on('a', 'x', 8), on('a', 'y', 8)];
-    assert.equal(told([a, b], vms, LIMITS, true), 'a: none of its 2 VMs can be made again elsewhere');
+    assert.equal(told([a, b], vms, LIMITS, true), 'a: none of its 2 VMs can be started elsewhere');
   });
 
   it('never passes the mark anywhere, never moves too often, leaves the world as it was, and is done when it is done', () => {

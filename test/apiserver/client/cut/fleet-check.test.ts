@@ -16,6 +16,7 @@ import {
   A_DAY_LATER,
   aLease,
   bound,
+  drained,
   GRANTED,
   guest,
   host,
@@ -91,6 +92,16 @@ const BREAKS: Readonly<Record<string, Break>> = {
     put: [bound('a', { guestID: 'g' }, 'red', { phase: 'Running', guest: guest('g', 'Off') })],
     waitMs: 120_000,
     says: 'vm/red/a is Running, and its guest g on host mac-1 is Off',
+  },
+  'draining-takes-none': {
+    there: [drained(), running],
+    put: [bound('b')],
+    says: 'vm/red/b is bound to host mac-1, which is drained (Cordon)',
+  },
+  'moves-with-guest': {
+    there: [host(), host({}, 'mac-2'), running],
+    put: [bound('a', { guestID: 'g', hostName: 'mac-2' }, 'red', { phase: 'Running', guest: guest('g', 'Running') })],
+    says: 'vm/red/a went from binding 0 to 0 (host mac-1 to mac-2)',
   },
 };
 describe('the check of a fleet', () => {

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { decideGrant } from '../../../controllers/lease/decide-grant.ts';
 import { bySize, LEASE_FILTERS, leaseRefusal } from '../../../resources/guards/lease-host.ts';
 import { HOSTS, POLICIES, TENANTS, VMS } from '../../../resources/guards/refs.ts';
 import { World } from '../../../resources/guards/world.ts';
@@ -8,6 +7,7 @@ import type { Host } from '../../../resources/kinds/host.ts';
 import type { Policy } from '../../../resources/kinds/policy.ts';
 import type { VM } from '../../../resources/kinds/vm.ts';
 import { objectKey } from '../../../resources/meta/object.ts';
+import { decideGrant } from '../../../resources/placement/decide-grant.ts';
 import { aPolicy } from '../../harness/a-policy.ts';
 import { aHost, aLease, aTenant, aVM, EPOCH_START, type HostWish } from '../../harness/builders.ts';
 

@@ -1,11 +1,12 @@
-import { bySize, LEASE_FILTERS, type LeaseFilter, leaseRefusal, takesOver } from '../../resources/guards/lease-host.ts';
-import { leasedHostRefusal } from '../../resources/guards/lease-quota.ts';
-import { tenantRefusal } from '../../resources/guards/lease-tenant.ts';
-import type { WorldView } from '../../resources/guards/world.ts';
-import type { Host } from '../../resources/kinds/host.ts';
-import type { Lease } from '../../resources/kinds/lease.ts';
-import { counted } from '../../resources/meta/counted.ts';
-import { parseBytes, roughBytes } from '../../resources/meta/quantity.ts';
+import { waitsForScrub } from '../guards/host-scrub.ts';
+import { bySize, LEASE_FILTERS, type LeaseFilter, leaseRefusal, takesOver } from '../guards/lease-host.ts';
+import { leasedHostRefusal } from '../guards/lease-quota.ts';
+import { tenantRefusal } from '../guards/lease-tenant.ts';
+import type { WorldView } from '../guards/world.ts';
+import type { Host } from '../kinds/host.ts';
+import type { Lease } from '../kinds/lease.ts';
+import { counted } from '../meta/counted.ts';
+import { parseBytes, roughBytes } from '../meta/quantity.ts';
 
 export interface Grant {
   readonly kind: 'grant';
@@ -24,7 +25,7 @@ export interface Wait {
 
 /**
  * Which host a lease gets. The filter is the guard that the server grants by. A host that is held for the tenant comes before all others, since it is paid
- * for; then the smallest.
+ * for; then one on which volumes of the tenant are stranded; then the smallest.
  */
 export function decideGrant(lease: Lease, world: WorldView, hosts: readonly Host[]): Grant | Wait {
   const refusal = tenantRefusal(lease, world);
@@ -45,7 +46,9 @@ export function decideGrant(lease: Lease, world: WorldView, hosts: readonly Host
     }
   }
   const held = fitting.filter((host) => takesOver(lease, host, world));
-  const best = (held.length > 0 ? held : fitting).toSorted(bySize)[0];
+  const returning = fitting.filter((host) => waitsForScrub(host));
+  const preferred = [held, returning, fitting].find((some) => some.length > 0) ?? [];
+  const best = preferred.toSorted(bySize)[0];
   if (best !== undefined) {
     const quota = leasedHostRefusal(lease.metadata.namespace ?? '', best.metadata.name, world);
     if (quota === undefined) return { kind: 'grant', host: best };

@@ -1,0 +1,124 @@
+import assert from 'node:assert/strict';
+import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { loadAll } from 'js-yaml';
+import { ApiClient, type ResourceClient } from '../../apiserver/client/client.ts';
+import { HttpsTransport } from '../../apiserver/client/https-transport.ts';
+import { packageRoot } from '../../cli/package-root.ts';
+import type { KubeObject } from '../../resources/meta/object.ts';
+import { UpProcess } from '../cli/up/up-process.ts';
+import { adminConnection } from '../harness/admin-connection.ts';
+import { runScript } from './run-script.ts';
+
+const SCRIPT_MS = 60_000;
+const HOSTS = 5;
+
+interface Ran {
+  readonly code: number | undefined;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** An empty server with simulated Macs, and a copy of the example repository beside it, with kubectl and coppice to work on it. */
+export class GitopsWorld implements AsyncDisposable {
+  readonly #folder: string;
+  readonly #up: UpProcess;
+  readonly #transport: HttpsTransport;
+  readonly client: ApiClient;
+
+  private constructor(folder: string, up: UpProcess, transport: HttpsTransport) {
+    this.#folder = folder;
+    this.#up = up;
+    this.#transport = transport;
+    this.client = new ApiClient(transport.send);
+  }
+
+  static async open(kubectl: string): Promise<GitopsWorld> {
+    const folder = await mkdtemp(join(tmpdir(), 'coppice-gitops-'));
+    const home = join(folder, 'home');
+    const up = new UpProcess(home, ['--driver', 'sim', '--hosts', String(HOSTS), '--port', '0', '--no-quickstart']);
+    try {
+      await mkdir(join(folder, 'bin'));
+      await symlink(kubectl, join(folder, 'bin/kubectl'));
+      await cp(join(packageRoot(), 'manifests/gitops-example'), join(folder, 'fleet'), { recursive: true });
+      await up.says(/up in/, 60_000);
+      const { url, token, ca } = await adminConnection(home);
+      return new GitopsWorld(
+        folder,
+        up,
+        new HttpsTransport({ server: url, ca, authorization: async () => `Bearer ${token}` }),
+      );
+    } catch (error) {
+      await up[Symbol.asyncDispose]();
+      await rm(folder, { recursive: true, force: true });
+      throw error;
+    }
+  }
+
+  /** Runs a script in the folder that has the repository as `fleet`. */
+  async run(script: string): Promise<Ran> {
+    const env = {
+      ...process.env,
+      PATH: `${join(this.#folder, 'bin')}:${join(packageRoot(), 'bin')}:${process.env.PATH ?? ''}`,
+      HOME: this.#folder,
+      KUBECONFIG: join(this.#folder, 'home/kubeconfig'),
+      KUBECTL_APPLYSET: 'true',
+      LC_ALL: 'C',
+      TZ: 'UTC',
+    };
+    return runScript(script, { cwd: this.#folder, env, signal: AbortSignal.timeout(SCRIPT_MS) });
+  }
+
+  /** What a script prints that must end with 0. */
+  async out(script: string): Promise<string> {
+    const { code, stdout, stderr } = await this.run(script);
+    assert.equal(code, 0, `${script}\n${stdout}${stderr}`);
+    return stdout;
+  }
+
+  /** Changes a file of the repository. */
+  async edit(file: string, change: (text: string) => string): Promise<void> {
+    const path = join(this.#folder, 'fleet', file);
+    const text = await readFile(path, 'utf8');
+    const changed = change(text);
+    assert.notEqual(changed, text, `${file} is as it was`);
+    await writeFile(path, changed);
+  }
+
+  /** Takes lines out of a file of the repository. */
+  async without(file: string, ...lines: readonly string[]): Promise<void> {
+    await this.edit(file, (text) => lines.reduce((rest, line) => rest.replace(`  - ${line}\n`, ''), text));
+  }
+
+  /** Puts the repository back to how it was. */
+  async revert(file: string): Promise<void> {
+    await cp(join(packageRoot(), 'manifests/gitops-example', file), join(this.#folder, 'fleet', file));
+  }
+
+  /** What kustomize makes of the repository. */
+  async objects(): Promise<readonly KubeObject[]> {
+    return loadAll(await this.out('kubectl kustomize fleet')) as KubeObject[];
+  }
+
+  readonly at = (object: Pick<KubeObject, 'apiVersion' | 'kind' | 'metadata'>): ResourceClient<KubeObject> =>
+    this.client.resource<KubeObject>(refOf(object), object.metadata.namespace);
+
+  /** Objects of the repository as they stand. */
+  async standing(): Promise<readonly KubeObject[]> {
+    return Promise.all((await this.objects()).map((object) => this.at(object).get(object.metadata.name)));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#transport[Symbol.asyncDispose]();
+    await this.#up.end('SIGINT');
+    await rm(this.#folder, { recursive: true, force: true, maxRetries: 5 });
+  }
+}
+
+function refOf({ apiVersion, kind, metadata }: Pick<KubeObject, 'apiVersion' | 'kind' | 'metadata'>) {
+  const [version = '', group = ''] = apiVersion.split('/').toReversed();
+  const lower = kind.toLowerCase();
+  const plural = lower.endsWith('y') ? `${lower.slice(0, -1)}ies` : `${lower}s`;
+  return { group, version, plural, kind, namespaced: metadata.namespace !== undefined };
+}
