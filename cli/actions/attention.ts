@@ -19,6 +19,7 @@ export interface Seen {
   readonly tenants?: readonly KubeObject[] | undefined;
   readonly leases?: readonly KubeObject[] | undefined;
   readonly volumes?: readonly KubeObject[] | undefined;
+  readonly leaseSets?: readonly KubeObject[] | undefined;
   readonly policies?: readonly KubeObject[] | undefined;
   /** What the server says of itself. */
   readonly shortages?: readonly Trouble[];
@@ -36,7 +37,7 @@ const ORPHANS_SHOWN = 3;
 
 /** Everything that is not as it should be: the server, controllers and hosts first, since they explain the rest. */
 export function attentionOf(seen: Seen, nowMs: number): Trouble[] {
-  const { hosts = [], vms, tenants = [], leases = [], volumes = [], policies = [], shortages = [], unled = [] } = seen;
+  const { hosts = [], vms, tenants = [], leases = [], leaseSets = [], volumes = [], policies = [], shortages = [], unled = [] } = seen;
   const policy = policies.find(({ metadata }) => metadata.name === 'default');
   return [
     ...shortages,
@@ -59,6 +60,9 @@ export function attentionOf(seen: Seen, nowMs: number): Trouble[] {
     ...volumes
       .filter(waitsForSomebody)
       .map((volume) => troubleOf(`volume/${volume.metadata.name} in ${volume.metadata.namespace}`, volume)),
+    ...leaseSets
+      .filter(lacksLeases)
+      .map((set) => troubleOf(`leaseset/${set.metadata.name} in ${set.metadata.namespace}`, set)),
     ...tenants.flatMap((tenant) => overQuota(tenant, policy)),
     ...vms
       .filter((vm) => needsLook(vm, nowMs))
@@ -68,6 +72,12 @@ export function attentionOf(seen: Seen, nowMs: number): Trouble[] {
 
 export function isReady(object: KubeObject): boolean {
   return conditionOf(object, 'Ready')?.status === 'True';
+}
+
+/** Leases that wait are told of by themselves; this is for those that are not made. */
+function lacksLeases(set: KubeObject): boolean {
+  const count = (field: string) => Number(valueAt(set, ['status', field]) ?? 0);
+  return !isReady(set) && count('active') + count('pending') < count('wanted');
 }
 
 function unreadyHost(host: KubeObject): Trouble {

@@ -9,6 +9,8 @@ import { oneLeasePerHost } from './one-lease-per-host.ts';
 import { oneVMPerVolume } from './one-vm-per-volume.ts';
 import { runningHasGuest } from './running-has-guest.ts';
 import { scrubBeforeFree } from './scrub-before-free.ts';
+import { setKeepsPaid } from './set-keeps-paid.ts';
+import { setWithinWanted } from './set-within-wanted.ts';
 import { twoMacosGuests } from './two-macos-guests.ts';
 import { volumeOnItsHost } from './volume-on-its-host.ts';
 import { withinAllocatable } from './within-allocatable.ts';
@@ -22,6 +24,8 @@ export const INVARIANTS: readonly Invariant[] = [
   withinAllocatable,
   withinQuota,
   leaseMinimum,
+  setWithinWanted,
+  setKeepsPaid,
   scrubBeforeFree,
   everyGuestNamed,
   guestClaimedOnce,

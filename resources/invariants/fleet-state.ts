@@ -1,6 +1,8 @@
-import { HOSTS, LEASES, POLICIES, TENANTS, VMS, VOLUMES } from '../guards/refs.ts';
+import { ownerSetOf } from '../guards/lease-set.ts';
+import { HOSTS, LEASE_SETS, LEASES, POLICIES, TENANTS, VMS, VOLUMES } from '../guards/refs.ts';
 import type { Host } from '../kinds/host.ts';
 import type { Lease } from '../kinds/lease.ts';
+import type { LeaseSet } from '../kinds/lease-set.ts';
 import type { Policy } from '../kinds/policy.ts';
 import type { Tenant } from '../kinds/tenant.ts';
 import type { VM } from '../kinds/vm.ts';
@@ -45,6 +47,8 @@ export class FleetState {
   readonly #vmsByGuest = new Grouped<VM>(guestOf);
   readonly #leasesByHost = new Grouped<Lease>((lease) => lease.status?.host);
   readonly #leasesByUID = new Grouped<Lease>((lease) => lease.metadata.uid);
+  readonly #leasesBySet = new Grouped<Lease>((lease) => ownerSetOf(lease)?.uid);
+  readonly #leaseSets = new Grouped<LeaseSet>(alone);
   readonly #hosts = new Grouped<Host>((host) => host.status?.lease?.namespace);
   readonly #volumesByHost = new Grouped<Volume>((volume) => volume.spec.hostName);
   readonly #volumesByNamespace = new Grouped<Volume>((volume) => volume.metadata.namespace);
@@ -56,7 +60,8 @@ export class FleetState {
   /** The first of each has all of them. */
   readonly #tables: ReadonlyMap<string, readonly [Table, ...Table[]]> = new Map([
     [resourceId(VMS), [this.#vmsByHost, this.#vmsByNamespace, this.#vmsByGuest]],
-    [resourceId(LEASES), [this.#leasesByHost, this.#leasesByUID]],
+    [resourceId(LEASES), [this.#leasesByHost, this.#leasesByUID, this.#leasesBySet]],
+    [resourceId(LEASE_SETS), [this.#leaseSets]],
     [resourceId(VOLUMES), [this.#volumesByHost, this.#volumesByNamespace]],
     [resourceId(HOSTS), [this.#hosts]],
     [resourceId(TENANTS), [this.#tenants]],
@@ -131,6 +136,15 @@ export class FleetState {
 
   lease(key: string): Lease | undefined {
     return this.#leasesByHost.get(key);
+  }
+
+  leaseSet(key: string): LeaseSet | undefined {
+    return this.#leaseSets.get(key);
+  }
+
+  /** Leases that a set controls, by its uid. */
+  leasesOfSet(uid: string): readonly Lease[] {
+    return this.#leasesBySet.in(uid);
   }
 
   leaseByUID(uid: string): Lease | undefined {

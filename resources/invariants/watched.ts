@@ -14,6 +14,7 @@ export const WATCHED: readonly ResourceRef[] = [
   ours('Policy', 'policies', false),
   ours('Host', 'hosts', false),
   ours('Lease', 'leases', true),
+  ours('LeaseSet', 'leasesets', true),
   ours('VM', 'vms', true),
   ours('Volume', 'volumes', true),
 ];

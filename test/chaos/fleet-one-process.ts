@@ -27,9 +27,12 @@ const DUTIES: readonly DutyName[] = [
   'tenant',
   'image',
   'lease',
+  'leaseset',
   'scrub',
   'volume',
   'placement',
+  'pool',
+  'drain',
   'vm-lifecycle',
   'garbage',
 ];
@@ -91,6 +94,8 @@ class FleetChaos {
     const checking = check.run(stop.signal);
     const workload = new FleetWorkload({ client, random: random.fork(), clock });
     await workload.furnish(stop.signal);
+    // Where it cannot begin it gives up, so nothing goes wrong before it has.
+    await check.caughtUp(stop.signal);
     for (let i = 0; i < steps && violations.length === 0; i++) await this.#step(workload, world, store, stop.signal);
     await sabotage(world);
     await this.#calm(world, store);

@@ -1,3 +1,4 @@
+import { LEASE_SET_DUTY, ownerSetOf } from '../../resources/guards/lease-set.ts';
 import { HOSTS, LEASES, VMS, VOLUMES } from '../../resources/guards/refs.ts';
 import type { Invariant, Step } from '../../resources/invariants/invariant.ts';
 import { changesOf } from '../../resources/invariants/step-changes.ts';
@@ -33,12 +34,19 @@ function* happenings(step: Step): Iterable<string> {
     const [was, is] = [before?.status?.phase, after?.status?.phase];
     if (was !== is && (is === 'Active' || is === 'Ended')) yield is === 'Active' ? 'leases granted' : 'leases ended';
   }
+  for (const { before, after } of changesOf(step, LEASES)) {
+    if (after === undefined || ownerSetOf(after) === undefined) continue;
+    if (before === undefined) yield 'leases made by sets';
+    const released = after.spec.release?.by === LEASE_SET_DUTY;
+    if (released && before?.spec.release === undefined) yield 'leases released by sets';
+  }
   for (const { before, after } of changesOf(step, HOSTS)) {
     if (before === undefined || after === undefined) continue;
     const claim = after.status?.lease;
     if (claim?.released === true && before.status?.lease?.released !== true) yield 'hosts held on';
     if (before.status?.lease?.released === true && claim !== undefined && claim.released !== true)
       yield 'hosts taken over';
+    if (isTrue(after, 'Drained') && !isTrue(before, 'Drained')) yield 'hosts drained';
     if (isTrue(before, 'ScrubPending') && !isTrue(after, 'ScrubPending')) yield 'hosts scrubbed';
   }
   for (const { before, after } of changesOf(step, VOLUMES)) {
@@ -51,5 +59,7 @@ function* happenings(step: Step): Iterable<string> {
     if (after?.status?.phase === 'Running' && before?.status?.phase !== 'Running') yield 'VMs running';
     if (before !== undefined && after === undefined) yield 'VMs gone';
     if (after?.spec.fromPool !== undefined && before?.spec.fromPool === undefined) yield 'warm guests taken';
+    const rebound = before?.spec.hostName !== undefined && before.spec.hostName !== after?.spec.hostName;
+    if (rebound && after !== undefined && after.metadata.deletionTimestamp === undefined) yield 'VMs moved';
   }
 }

@@ -1,9 +1,11 @@
 import type { ApiClient, ResourceClient } from '../../apiserver/client/client.ts';
 import type { Clock } from '../../resources/ambient/clock.ts';
 import { rfc3339 } from '../../resources/ambient/clock.ts';
+import { LEASE_SET_LABEL } from '../../resources/guards/lease-set.ts';
 import { Host } from '../../resources/kinds/host.ts';
 import { Image } from '../../resources/kinds/image.ts';
 import { Lease } from '../../resources/kinds/lease.ts';
+import { LeaseSet } from '../../resources/kinds/lease-set.ts';
 import { Policy } from '../../resources/kinds/policy.ts';
 import { Pool } from '../../resources/kinds/pool.ts';
 import { Tenant } from '../../resources/kinds/tenant.ts';
@@ -28,6 +30,7 @@ const MOST_LEASES = 6;
 const MOST_POOLS = 4;
 const MOST_VOLUMES = 10;
 const WARM_SIZE = { vcpus: 1, memory: '1Gi' };
+const MOST_SETS = 2;
 
 type Deed = readonly [weight: number, name: string, act: (signal: AbortSignal) => Promise<unknown>];
 
@@ -94,6 +97,14 @@ export class FleetWorkload {
       ],
       [4, 'lease released', (signal) => this.#release(signal, false)],
       [3, 'lease forced to end', (signal) => this.#release(signal, true)],
+      [5, 'set of leases made', (signal) => this.#makeSet(signal)],
+      [10, 'set of leases scaled', (signal) => this.#scaleSet(signal)],
+      [
+        2,
+        'set of leases deleted',
+        (signal) => this.#one(LeaseSet, signal, (sets, { metadata }) => sets.delete(metadata.name, {}, signal)),
+      ],
+      [1, 'lease taken out of its set', (signal) => this.#takeOut(signal)],
       [6, 'tenant made', (signal) => this.#makeTenant(this.#deps.random.pick(TENANTS), signal)],
       [
         1,
@@ -103,6 +114,8 @@ export class FleetWorkload {
       [5, 'quota set', (signal) => this.#setQuota(signal)],
       [1, 'host cordoned', (signal) => this.#setHost(signal, { cordoned: true })],
       [4, 'host uncordoned', (signal) => this.#setHost(signal, { cordoned: false })],
+      [5, 'host drained', (signal) => this.#drain(signal)],
+      [4, 'drain ended', (signal) => this.#endDrain(signal)],
       [5, 'scrub asked for', (signal) => this.#setHost(signal, { scrub: this.#scrub() })],
       [6, 'pool made', (signal) => this.#makePool(signal)],
       [6, 'pool scaled', (signal) => this.#scale(signal)],
@@ -134,6 +147,7 @@ export class FleetWorkload {
       class: random.oneIn(4) ? 'reserved' : 'flex',
       ...(random.oneIn(6) ? { power: 'Stopped' } : {}),
       ...(random.oneIn(6) ? { ttl: '8h' } : {}),
+      ...(random.oneIn(2) ? { reschedulable: true } : {}),
     } as VM['spec'];
     return this.#create<VM>(VM, random.pick(TENANTS), `vm-${this.#made++}`, spec, signal);
   }
@@ -215,6 +229,33 @@ export class FleetWorkload {
     return this.#create<Lease>(Lease, random.pick(TENANTS), `lease-${this.#made++}`, spec, signal);
   }
 
+  async #makeSet(signal: AbortSignal): Promise<unknown> {
+    const { random } = this.#deps;
+    const { items } = await this.#deps.client.resource<LeaseSet>(LeaseSet).list({}, signal);
+    if (items.length >= MOST_SETS) return NOTHING;
+    const nights = { name: 'nights', start: '0 22 * * *', duration: '9h', timeZone: 'Europe/Berlin', replicas: 2 };
+    const spec = {
+      replicas: random.below(3),
+      ...(random.oneIn(2) ? { schedules: [nights] } : {}),
+      template: { spec: { releasePolicy: random.oneIn(2) ? 'WhenAllowed' : 'Refuse' } },
+    } as LeaseSet['spec'];
+    return this.#create<LeaseSet>(LeaseSet, random.pick(TENANTS), `set-${this.#made++}`, spec, signal);
+  }
+
+  #scaleSet(signal: AbortSignal): Promise<unknown> {
+    const spec = { replicas: this.#deps.random.below(4) };
+    return this.#one(LeaseSet, signal, (sets, { metadata }) =>
+      sets.patch(metadata.name, { spec }, { subresource: 'scale' }, signal),
+    );
+  }
+
+  #takeOut(signal: AbortSignal): Promise<unknown> {
+    return this.#one(Lease, signal, (leases, { metadata }) => {
+      if (metadata.labels?.[LEASE_SET_LABEL] === undefined) return NOTHING;
+      return leases.patch(metadata.name, { metadata: { labels: { [LEASE_SET_LABEL]: null } } }, {}, signal);
+    });
+  }
+
   #release(signal: AbortSignal, force: boolean): Promise<unknown> {
     const release = force ? { force } : { at: rfc3339(this.#deps.clock.now()) };
     return this.#one(Lease, signal, (leases, lease) => {
@@ -257,6 +298,31 @@ export class FleetWorkload {
       if (spec.cordoned === (host.spec.cordoned ?? false)) return NOTHING;
       return hosts.patch(host.metadata.name, { spec }, {}, signal);
     });
+  }
+
+  /** One host at a time, so that there is somewhere to go; one with VMs that may go, where there is one. */
+  async #drain(signal: AbortSignal): Promise<unknown> {
+    const { client, random } = this.#deps;
+    const { items: hosts } = await client.resource<Host>(Host).list({}, signal);
+    if (hosts.length === 0 || hosts.some(({ spec }) => spec.drain !== undefined)) return NOTHING;
+    const { items: vms } = await client.resource<VM>(VM).list({}, signal);
+    const movable = vms.filter(
+      ({ spec, metadata }) => spec.reschedulable === true && metadata.deletionTimestamp === undefined,
+    );
+    const used = movable.flatMap(({ spec }) => spec.hostName ?? []);
+    const mode = random.pick(['Cordon', 'EvictEphemeral', 'Reschedule', 'Reschedule', 'Reschedule'] as const);
+    const name = random.pick(used.length > 0 ? used : hosts.map(({ metadata }) => metadata.name));
+    const drain = { mode, force: random.oneIn(2) };
+    return client.resource<Host>(Host).patch(name, { spec: { drain } }, {}, signal);
+  }
+
+  async #endDrain(signal: AbortSignal): Promise<unknown> {
+    const { client, random } = this.#deps;
+    const { items } = await client.resource<Host>(Host).list({}, signal);
+    const drained = items.filter(({ spec }) => spec.drain !== undefined);
+    if (drained.length === 0) return NOTHING;
+    const spec = random.oneIn(4) ? { drain: null } : { drain: null, cordoned: null };
+    return client.resource<Host>(Host).patch(random.pick(drained).metadata.name, { spec }, {}, signal);
   }
 
   #setPolicy(signal: AbortSignal): Promise<unknown> {

@@ -44,4 +44,17 @@ describe('what needs a look of leases, slots, volumes and tenants', () => {
       ],
     );
   });
+
+  it('is a set of leases that lacks some, not one whose leases wait or are being made ready', () => {
+    const set = (name: string, status: object) => anObject('LeaseSet', name, status, { namespace: 'red' });
+    const leaseSets = [
+      set('full', { wanted: 4, active: 2, pending: 0, ...ready('False', 'QuotaExceeded') }),
+      set('waits', { wanted: 4, active: 2, pending: 2, ...ready('False', 'AlreadyLeased') }),
+      set('well', { wanted: 2, active: 4, pending: 0, ...ready('True', 'Active') }),
+    ];
+    assert.deepEqual(
+      attentionOf({ vms: [], hosts: [], leaseSets }, 0).map(({ object, reason }) => `${object} ${reason}`),
+      ['leaseset/full in red QuotaExceeded'],
+    );
+  });
 });

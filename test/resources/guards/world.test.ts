@@ -130,6 +130,9 @@ describe('the world of the guards', () => {
             world.assume(what.ref, key, of, revision);
             assumed = [...assumed.filter((one) => one.id !== id), { key, id, of, revision }];
           }
+          // A sum that was asked for is kept, and must be moved or forgotten by what comes next.
+          for (const space of SPACES) world.tenantUse(space);
+          for (const mac of MACS) world.hostUse(mac);
         }
         const current = new Map(committed);
         for (const { id, of } of assumed) {
