@@ -30,6 +30,10 @@ import Nodelet from './commands/nodelet.ts';
 import PkiRotate from './commands/pki/rotate.ts';
 import PkiShow from './commands/pki/show.ts';
 import Plan from './commands/plan.ts';
+import PoolCreate from './commands/pool/create.ts';
+import PoolDelete from './commands/pool/delete.ts';
+import PoolList from './commands/pool/list.ts';
+import PoolScale from './commands/pool/scale.ts';
 import Rebalance from './commands/rebalance.ts';
 import Restore from './commands/restore.ts';
 import Scale from './commands/scale.ts';
@@ -46,6 +50,11 @@ import TenantToken from './commands/tenant/token.ts';
 import Uncordon from './commands/uncordon.ts';
 import Up from './commands/up.ts';
 import Version from './commands/version.ts';
+import VolumeCreate from './commands/volume/create.ts';
+import VolumeDelete from './commands/volume/delete.ts';
+import VolumeList from './commands/volume/list.ts';
+import VolumeResize from './commands/volume/resize.ts';
+import Volumes from './commands/volumes.ts';
 import Wait from './commands/wait.ts';
 
 /** Every command there is. The modules hold flags only; what they do is imported when they run. */
@@ -82,6 +91,10 @@ export const COMMANDS = {
   'pki:rotate': PkiRotate,
   'pki:show': PkiShow,
   plan: Plan,
+  'pool:create': PoolCreate,
+  'pool:delete': PoolDelete,
+  'pool:list': PoolList,
+  'pool:scale': PoolScale,
   rebalance: Rebalance,
   restore: Restore,
   scale: Scale,
@@ -98,5 +111,10 @@ export const COMMANDS = {
   uncordon: Uncordon,
   up: Up,
   version: Version,
+  'volume:create': VolumeCreate,
+  'volume:delete': VolumeDelete,
+  'volume:list': VolumeList,
+  'volume:resize': VolumeResize,
+  volumes: Volumes,
   wait: Wait,
 };

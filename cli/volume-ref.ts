@@ -1,3 +1,4 @@
+import type { KubeObject } from '../resources/meta/object.ts';
 import { Failure, usage } from './failure.ts';
 
 /** How Volumes are addressed; written out here because the kind itself brings the schema library with it. */
@@ -8,6 +9,12 @@ export const VOLUMES = {
   kind: 'Volume',
   namespaced: true,
 } as const;
+
+/** What commands look at in a Volume. */
+export interface VolumeView extends KubeObject {
+  spec?: { size?: string; hostName?: string };
+  status?: { id?: string; size?: string; observedGeneration?: number };
+}
 
 /** The one volume a command is about: `NAME`, or `volume/NAME` as kubectl users write it. */
 export function volumeName(words: readonly string[], verb: string): string {

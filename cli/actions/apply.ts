@@ -1,6 +1,8 @@
 import { ApiError } from '../../resources/meta/api-error.ts';
 import type { KubeObject } from '../../resources/meta/object.ts';
-import { placeObjects } from '../apply/placed.ts';
+import { ApplySet } from '../apply/apply-set.ts';
+import { type PlacedObject, placeObjects } from '../apply/placed.ts';
+import { prune } from '../apply/prune.ts';
 import { reportFailure } from '../apply/report-failure.ts';
 import { type ApplyManner, isForeign, sendApply } from '../apply/send.ts';
 import { readSources } from '../apply/sources.ts';
@@ -11,7 +13,7 @@ import { renderJson } from '../render/json.ts';
 import { withoutManagedFields } from '../render/managed-fields.ts';
 import { objectName } from '../render/name.ts';
 import { renderYaml } from '../render/yaml.ts';
-import { openSession } from '../session.ts';
+import { openSession, type Session } from '../session.ts';
 
 export interface ApplyOptions extends ApplyManner {
   readonly words: readonly string[];
@@ -19,6 +21,8 @@ export interface ApplyOptions extends ApplyManner {
   readonly kustomize: string | undefined;
   readonly recursive: boolean;
   readonly output: string | undefined;
+  /** `[RESOURCE/]NAME`; what is of this set and is applied no longer is deleted. */
+  readonly applySet: string | undefined;
 }
 
 /** The name that owns what coppice applies, unless another is given. */
@@ -33,26 +37,64 @@ export async function apply(io: Io, target: Target, options: ApplyOptions): Prom
   const sources = await readSources(io, options, 'apply');
   if (sources.length === 0) throw new Failure('there is no object in what was given to apply');
   await using session = await openSession(io, target);
+  const placed = await placeObjects(session, sources);
+  const set = options.applySet === undefined ? undefined : await ApplySet.open(session, options.applySet);
+  set?.assertOurs();
+  await set?.remember(placed, true, options.dryRun);
+  const { applied, failed } = await applyAll(session, set === undefined ? placed : placed.map(set.labelled), options);
+  const left = set === undefined || failed > 0 ? failed : await pruneAll(session, set, placed, options);
+  if (options.output === 'json' || options.output === 'yaml') printApplied(io, applied, options.output);
+  if (left > 0) throw new Exit(1);
+}
+
+async function applyAll(
+  session: Session,
+  objects: readonly PlacedObject[],
+  options: ApplyOptions,
+): Promise<{ readonly applied: readonly KubeObject[]; readonly failed: number }> {
+  const { io } = session;
   const applied: KubeObject[] = [];
   let failed = 0;
-  for (const placed of await placeObjects(session, sources)) {
+  for (const placed of objects) {
     try {
       const sent = await sendApply(session, placed, options);
       const name = objectName(placed.resource, placed.name);
       if (isForeign(sent))
         warn(io, `Warning: ${name} was not made by apply; from now on apply keeps record of what it says`);
       applied.push(sent.object);
-      if (options.output === undefined || options.output === 'table' || options.output === 'wide')
-        printLine(io, `${name} ${sent.outcome}${options.dryRun ? ' (server dry run)' : ''}`);
-      else if (options.output === 'name') printLine(io, name);
+      printOutcome(io, name, sent.outcome, options);
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
       failed++;
       reportFailure(io, placed, error);
     }
   }
-  if (options.output === 'json' || options.output === 'yaml') printApplied(io, applied, options.output);
-  if (failed > 0) throw new Exit(1);
+  return { applied, failed };
+}
+
+/** Deletes what is of the set and was not applied. Answers how many were refused. */
+async function pruneAll(
+  session: Session,
+  set: ApplySet,
+  objects: readonly PlacedObject[],
+  options: ApplyOptions,
+): Promise<number> {
+  let failed = 0;
+  for (const { member, error } of await prune(session, await set.strays(objects), options.dryRun)) {
+    if (error === undefined) printOutcome(session.io, objectName(member.resource, member.name), 'pruned', options);
+    else {
+      failed++;
+      reportFailure(session.io, member, error);
+    }
+  }
+  if (failed === 0) await set.remember(objects, false, options.dryRun);
+  return failed;
+}
+
+function printOutcome(io: Io, name: string, outcome: string, { output, dryRun }: ApplyOptions): void {
+  if (output === 'name') printLine(io, name);
+  else if (output === undefined || output === 'table' || output === 'wide')
+    printLine(io, `${name} ${outcome}${dryRun ? ' (server dry run)' : ''}`);
 }
 
 function printApplied(io: Io, applied: readonly KubeObject[], output: 'json' | 'yaml'): void {

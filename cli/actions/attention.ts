@@ -18,6 +18,7 @@ export interface Seen {
   readonly vms: readonly KubeObject[];
   readonly tenants?: readonly KubeObject[] | undefined;
   readonly leases?: readonly KubeObject[] | undefined;
+  readonly volumes?: readonly KubeObject[] | undefined;
   readonly leaseSets?: readonly KubeObject[] | undefined;
   readonly policies?: readonly KubeObject[] | undefined;
   /** What the server says of itself. */
@@ -26,6 +27,8 @@ export interface Seen {
   readonly unled?: readonly Trouble[];
 }
 
+/** Why a volume is not ready though nobody has to do anything about it. */
+const COMING = ['Creating', 'Growing', 'Deleting'];
 /** A VM may be on its way this long without being worth a look. */
 const STARTING_MS = 60_000;
 const STARTING = ['Bound', 'Creating', 'Starting', 'AgentWaiting'];
@@ -34,16 +37,7 @@ const ORPHANS_SHOWN = 3;
 
 /** Everything that is not as it should be: the server, controllers and hosts first, since they explain the rest. */
 export function attentionOf(seen: Seen, nowMs: number): Trouble[] {
-  const {
-    hosts = [],
-    vms,
-    tenants = [],
-    leases = [],
-    leaseSets = [],
-    policies = [],
-    shortages = [],
-    unled = [],
-  } = seen;
+  const { hosts = [], vms, tenants = [], leases = [], leaseSets = [], volumes = [], policies = [], shortages = [], unled = [] } = seen;
   const policy = policies.find(({ metadata }) => metadata.name === 'default');
   return [
     ...shortages,
@@ -63,6 +57,9 @@ export function attentionOf(seen: Seen, nowMs: number): Trouble[] {
     ...leases
       .filter((lease) => !isReady(lease) && valueAt(lease, ['status', 'phase']) !== 'Ended')
       .map((lease) => troubleOf(`lease/${lease.metadata.name} in ${lease.metadata.namespace}`, lease)),
+    ...volumes
+      .filter(waitsForSomebody)
+      .map((volume) => troubleOf(`volume/${volume.metadata.name} in ${volume.metadata.namespace}`, volume)),
     ...leaseSets
       .filter(lacksLeases)
       .map((set) => troubleOf(`leaseset/${set.metadata.name} in ${set.metadata.namespace}`, set)),
@@ -157,4 +154,10 @@ function isStarting(vm: KubeObject, nowMs: number): boolean {
   const began = [vm.metadata.creationTimestamp, ready?.since, scheduled?.since, valueAt(vm, ['status', 'startedAt'])];
   const latestMs = Math.max(...began.map((instant) => Date.parse(String(instant))).filter((ms) => !Number.isNaN(ms)));
   return nowMs - latestMs < STARTING_MS;
+}
+
+/** A volume that no VM can have: it is stranded or lost, or finds no host. */
+function waitsForSomebody(volume: KubeObject): boolean {
+  const ready = conditionOf(volume, 'Ready');
+  return ready?.status === 'False' && !COMING.includes(ready.reason);
 }

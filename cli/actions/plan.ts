@@ -2,6 +2,7 @@ import { systemClock } from '../../resources/ambient/system-clock.ts';
 import { type PlanCost, planCost } from '../../resources/costs/plan-cost.ts';
 import { PRICE_LISTS } from '../../resources/guards/refs.ts';
 import { objectKey } from '../../resources/meta/object.ts';
+import { ApplySet } from '../apply/apply-set.ts';
 import { placeObjects } from '../apply/placed.ts';
 import { reportFailure } from '../apply/report-failure.ts';
 import type { ApplyManner } from '../apply/send.ts';
@@ -9,7 +10,7 @@ import { readSources } from '../apply/sources.ts';
 import type { Target } from '../coppice-command.ts';
 import { Exit, Failure, usage } from '../failure.ts';
 import type { Io } from '../io.ts';
-import { type PlannedObject, planObjects } from '../plan/plan-objects.ts';
+import { type PlannedObject, planObjects, planPrune } from '../plan/plan-objects.ts';
 import { readFacts } from '../plan/read-facts.ts';
 import { planDocument, renderPlan } from '../plan/render-plan.ts';
 import { renderJson } from '../render/json.ts';
@@ -21,6 +22,8 @@ export interface PlanOptions extends Omit<ApplyManner, 'dryRun'> {
   readonly kustomize: string | undefined;
   readonly recursive: boolean;
   readonly json: boolean;
+  /** `[RESOURCE/]NAME`; what is of this set and would be applied no longer is told as deleted. */
+  readonly applySet: string | undefined;
 }
 
 /** A program that plans in a pipeline learns from it that there is something to apply. */
@@ -35,12 +38,15 @@ export async function plan(io: Io, target: Target, options: PlanOptions): Promis
   const sources = await readSources(io, options, 'plan');
   if (sources.length === 0) throw new Failure('there is no object in what was given to plan');
   await using session = await openSession(io, target);
-  const planned = await planObjects(session, await placeObjects(session, sources), options);
+  const placed = await placeObjects(session, sources);
+  const set = options.applySet === undefined ? undefined : await ApplySet.open(session, options.applySet);
+  const planned = await planObjects(session, set === undefined ? placed : placed.map(set.labelled), options);
+  if (set !== undefined) planned.push(...(await planPrune(session, await set.strays(placed))));
   const { cost, currency } = await costOf(session, planned);
   io.stdout.write(
     options.json ? renderJson(planDocument(planned, cost, currency)) : renderPlan(planned, cost, currency),
   );
-  for (const { placed, error } of planned) if (error !== undefined) reportFailure(io, placed, error);
+  for (const { about, error } of planned) if (error !== undefined) reportFailure(io, about, error);
   if (planned.some(({ action }) => action === 'refused')) throw new Exit(1);
   if (planned.some(({ action }) => action !== 'unchanged')) throw new Exit(CHANGES);
 }
@@ -51,8 +57,8 @@ async function costOf(
 ): Promise<{ cost: PlanCost; currency: string }> {
   const changes = planned.filter(({ action }) => action !== 'unchanged' && action !== 'refused');
   const overlay = changes
-    .filter(({ placed }) => placed.resource.group === 'coppice.dev')
-    .map(({ placed, after }) => ({ key: objectKey(placed), plural: placed.resource.plural, after }));
+    .filter(({ about }) => about.resource.group === 'coppice.dev')
+    .map(({ about, after }) => ({ key: objectKey(about), plural: about.resource.plural, after }));
   const { world, hosts } = await readFacts(client, overlay, io.signal);
   const cost = planCost(changes, { nowMs: systemClock.now(), world, hosts });
   return { cost, currency: world.get(PRICE_LISTS, undefined, 'default')?.spec.currency ?? 'USD' };

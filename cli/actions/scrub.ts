@@ -30,7 +30,7 @@ export async function scrubHost(io: Io, target: Target, options: ScrubOptions): 
   const hosts = session.client.resource<Host>(HOSTS);
   const host = await hosts.get(name, io.signal);
   if (options.force && !options.yes) {
-    const what = `every VM on ${name}, and every guest that has none, with their disks`;
+    const what = `every VM on ${name}, every guest that has none, and every volume, with what is on them`;
     await confirm(io, { tells: `this deletes ${what}`, asks: `Delete ${what}?`, undone: 'nothing was asked for' });
   }
   const requestedAt = nextInstant(host);
@@ -95,6 +95,7 @@ function countsOf({ clearing }: Scrub): string {
   const counts = [
     [clearing?.guestsRemoved ?? 0, 'guests'],
     [clearing?.workspacesRemoved ?? 0, 'workspaces'],
+    [clearing?.volumesRemoved ?? 0, 'volumes'],
   ] as const;
   const told = counts.filter(([count]) => count > 0).map(([count, what]) => `${count} ${what} removed`);
   return told.length === 0 ? '' : ` (${told.join(', ')})`;

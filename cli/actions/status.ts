@@ -14,6 +14,7 @@ import { alignColumns } from '../render/table.ts';
 import { renderYaml } from '../render/yaml.ts';
 import { openSession, type Session } from '../session.ts';
 import { HOSTS, POLICIES, TENANTS, VMS } from '../vm-ref.ts';
+import { VOLUMES } from '../volume-ref.ts';
 import { attentionOf, isReady, type Seen, type Trouble } from './attention.ts';
 import { shortagesIn } from './shortages.ts';
 import { unledIn } from './unled.ts';
@@ -34,7 +35,7 @@ const MAX_ATTENTION = 15;
 
 export async function status(io: Io, target: Target, client: string, flag: string | undefined): Promise<void> {
   await using session = await openSession(io, target);
-  const [answer, ready, hosts, vms, tenants, policies, elections, leases, leaseSets] = await Promise.all([
+  const [answer, ready, hosts, vms, tenants, policies, elections, leases, leaseSets, volumes] = await Promise.all([
     session.client.json({ method: 'GET', path: '/version', signal: io.signal }),
     session.client.send({ method: 'GET', path: '/readyz?verbose', signal: io.signal }),
     visible(session, HOSTS),
@@ -44,6 +45,7 @@ export async function status(io: Io, target: Target, client: string, flag: strin
     visible(session, CoordinationLease, ELECTION_NAMESPACE),
     visible(session, LEASES),
     visible(session, LEASE_SETS),
+    visible(session, VOLUMES),
   ]);
   const health = await bodyText(ready);
   const nowMs = Date.now();
@@ -54,7 +56,7 @@ export async function status(io: Io, target: Target, client: string, flag: strin
     version: String(valueAt(answer, ['gitVersion']) ?? 'unknown'),
     client,
     ...summarize(
-      { hosts, vms: vms ?? [], tenants, leases, leaseSets, policies, shortages: shortagesIn(health), unled },
+      { hosts, vms: vms ?? [], tenants, leases, leaseSets, volumes, policies, shortages: shortagesIn(health), unled },
       nowMs,
     ),
   };

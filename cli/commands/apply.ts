@@ -31,6 +31,15 @@ export default class Apply extends CoppiceCommand {
       description: 'with --server-side, take fields that others own',
       dependsOn: ['server-side'],
     }),
+    prune: Flags.boolean({
+      description: 'delete what is of the set and is not applied any more',
+      dependsOn: ['applyset'],
+    }),
+    applyset: Flags.string({
+      description: 'the object that remembers what was applied, such as configmaps/fleet',
+      helpValue: '[RESOURCE/]NAME',
+      dependsOn: ['prune'],
+    }),
     'field-manager': Flags.string({ description: 'the name that owns what is applied', default: 'coppice' }),
     validate: Flags.string({
       description: 'what to do about unknown fields',
@@ -52,6 +61,7 @@ export default class Apply extends CoppiceCommand {
       serverSide: flags['server-side'],
       force: flags['force-conflicts'],
       fieldManager: flags['field-manager'],
+      applySet: flags.applyset,
       output: flags.output,
     });
   }

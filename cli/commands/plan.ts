@@ -25,6 +25,15 @@ export default class Plan extends CoppiceCommand {
       description: 'with --server-side, take fields that others own',
       dependsOn: ['server-side'],
     }),
+    prune: Flags.boolean({
+      description: 'tell also what is of the set and would be deleted',
+      dependsOn: ['applyset'],
+    }),
+    applyset: Flags.string({
+      description: 'the object that remembers what was applied, such as configmaps/fleet',
+      helpValue: '[RESOURCE/]NAME',
+      dependsOn: ['prune'],
+    }),
     'field-manager': Flags.string({ description: 'the name that owns what is applied', default: 'coppice' }),
     validate: Flags.string({
       description: 'what to do about unknown fields',
@@ -45,6 +54,7 @@ export default class Plan extends CoppiceCommand {
       serverSide: flags['server-side'],
       force: flags['force-conflicts'],
       fieldManager: flags['field-manager'],
+      applySet: flags.applyset,
       json: flags.output === 'json',
     });
   }

@@ -1,6 +1,8 @@
 import { ApiError } from '../../resources/meta/api-error.ts';
 import { isObject, type JsonObject, type KubeObject } from '../../resources/meta/object.ts';
+import type { Member } from '../apply/apply-set.ts';
 import type { PlacedObject } from '../apply/placed.ts';
+import { prune } from '../apply/prune.ts';
 import { type ApplyManner, sendApply, standing } from '../apply/send.ts';
 import type { Session } from '../session.ts';
 import { type FieldChange, fieldChanges } from './field-changes.ts';
@@ -9,7 +11,7 @@ export type Action = 'created' | 'configured' | 'unchanged' | 'deleted' | 'refus
 
 /** What would come of one object. */
 export interface PlannedObject {
-  readonly placed: PlacedObject;
+  readonly about: PlacedObject | Member;
   readonly action: Action;
   readonly before?: KubeObject;
   readonly after?: KubeObject;
@@ -41,6 +43,15 @@ export async function planObjects(
   return planned;
 }
 
+/** Asks the server what would come of deleting objects. */
+export async function planPrune(session: Session, members: readonly Member[]): Promise<PlannedObject[]> {
+  return (await prune(session, members, true)).map(({ member, error }) =>
+    error === undefined
+      ? { about: member, action: 'deleted', before: member.object, fields: [] }
+      : { about: member, action: 'refused', fields: [], error },
+  );
+}
+
 /** A Tenant makes the namespace it lives in. */
 function bringsNamespace({ resource }: PlacedObject): boolean {
   return (
@@ -58,12 +69,12 @@ async function planOne(
   try {
     const before = await standing(session, placed);
     const after = await asked(session, placed, manner, brought);
-    if (before === undefined) return { placed, action: 'created', after, fields: [] };
+    if (before === undefined) return { about: placed, action: 'created', after, fields: [] };
     const fields = fieldChanges(before, after);
-    return { placed, action: fields.length === 0 ? 'unchanged' : 'configured', before, after, fields };
+    return { about: placed, action: fields.length === 0 ? 'unchanged' : 'configured', before, after, fields };
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
-    return { placed, action: 'refused', fields: [], error };
+    return { about: placed, action: 'refused', fields: [], error };
   }
 }
 

@@ -2,6 +2,7 @@ import type { Bound, CostLine } from '../../resources/costs/cost-line.ts';
 import { exactMoney, type Micros, roughMoney } from '../../resources/costs/money.ts';
 import type { PlanCost } from '../../resources/costs/plan-cost.ts';
 import { encodeJson } from '../../resources/meta/json.ts';
+import { apiVersionOf } from '../../resources/meta/resource-id.ts';
 import { objectName, typeName } from '../render/name.ts';
 import { alignColumns, oneLine, renderTable } from '../render/table.ts';
 import type { FieldChange } from './field-changes.ts';
@@ -21,10 +22,10 @@ export function renderPlan(planned: readonly PlannedObject[], cost: PlanCost, cu
   return `${objects.join('')}\n${renderCost(cost, currency)}${renderSums(planned, cost, currency)}`;
 }
 
-function renderObject({ placed, action, fields }: PlannedObject): string {
-  const where = placed.namespace === undefined ? '' : ` (in ${placed.namespace})`;
+function renderObject({ about, action, fields }: PlannedObject): string {
+  const where = about.namespace === undefined ? '' : ` (in ${about.namespace})`;
   const rows = fields.map(({ path, before, after }) => ['', `${path}:`, `${shown(before)} → ${shown(after)}`]);
-  return `${objectName(placed.resource, placed.name)} ${action}${where}\n${alignColumns(rows, 2)}`;
+  return `${objectName(about.resource, about.name)} ${action}${where}\n${alignColumns(rows, 2)}`;
 }
 
 function shown(value: FieldChange['before']): string {
@@ -73,14 +74,14 @@ const perDay = (perHour: Micros): Micros => perHour * 24n;
 /** The plan for programs. Amounts are decimal texts, exact to the millionth. */
 export function planDocument(planned: readonly PlannedObject[], cost: PlanCost, currency: string): object {
   return {
-    changes: planned.map(({ placed, action, fields, error }) => ({
-      apiVersion: placed.object.apiVersion,
-      kind: placed.resource.kind,
-      type: typeName(placed.resource),
-      namespace: placed.namespace,
-      name: placed.name,
+    changes: planned.map(({ about, action, fields, error }) => ({
+      apiVersion: apiVersionOf(about.resource),
+      kind: about.resource.kind,
+      type: typeName(about.resource),
+      namespace: about.namespace,
+      name: about.name,
       action,
-      file: placed.source.file,
+      file: 'source' in about ? about.source.file : undefined,
       fields,
       error: error === undefined ? undefined : { reason: error.reason, message: error.message },
     })),

@@ -101,7 +101,7 @@ async function applyFolder(io: Io, home: Home): Promise<void> {
   await apply(
     { ...io, stdout: quiet },
     { kubeconfig: home.kubeconfig, context: undefined, namespace: undefined },
-    { ...files, ...how, output: undefined, kustomize },
+    { ...files, ...how, output: undefined, kustomize, applySet: undefined },
   );
 }
 

@@ -7,11 +7,11 @@ import type { VM } from '../kinds/vm.ts';
 import type { Volume } from '../kinds/volume.ts';
 import { counted } from '../meta/counted.ts';
 import { jsonEqual } from '../meta/object.ts';
+import { wantedReplicas } from '../meta/wanted-replicas.ts';
 import type { Amounts, Bound, CostFacts, ObjectChange } from './cost-line.ts';
 import { divided, exactMoney, type Micros } from './money.ts';
 import { vmRate, volumeRate } from './rates.ts';
 import { weeklyReplicaMs } from './replica-time.ts';
-import { wantedAt } from './wanted-at.ts';
 
 const HOUR_MS = 3_600_000;
 const WEEK_MS = 168n * 3_600_000n;
@@ -48,8 +48,8 @@ export function poolCost({ before, after }: ObjectChange<Pool>, facts: CostFacts
 function poolHour(pool: Pool | undefined, facts: CostFacts): GuestRate {
   if (pool === undefined) return { rate: 0n, bound: 'exactly', note: 'its members go' };
   const { spec } = pool;
-  const weekly = weeklyReplicaMs((atMs) => wantedAt(spec, atMs), facts.nowMs, 0);
-  const count = `${wantedAt(spec, facts.nowMs).replicas} now, ${counted(Math.round(weekly / HOUR_MS), 'hour')} a week`;
+  const weekly = weeklyReplicaMs((atMs) => wantedReplicas(spec, atMs), facts.nowMs, 0);
+  const count = `${wantedReplicas(spec, facts.nowMs).replicas} now, ${counted(Math.round(weekly / HOUR_MS), 'hour')} a week`;
   if (spec.shared === true)
     return { rate: 0n, bound: 'exactly', note: `${count}; whoever takes a member pays for it from then on` };
   const { rate, bound, note } = guestRate(pool, pool.metadata.namespace ?? '', facts);

@@ -1,15 +1,15 @@
-import { ownerSetOf } from '../guards/lease-set.ts';
+import { LEASE_SET_LABEL, ownerSetOf } from '../guards/lease-set.ts';
 import { LEASES } from '../guards/refs.ts';
 import { isOpen } from '../guards/world.ts';
 import type { Lease } from '../kinds/lease.ts';
 import type { LeaseSet } from '../kinds/lease-set.ts';
 import { counted } from '../meta/counted.ts';
+import { wantedReplicas } from '../meta/wanted-replicas.ts';
 import { type Amounts, boundOf, type CostFacts, type ObjectChange } from './cost-line.ts';
 import type { Granted, Grants } from './grants.ts';
 import { minimumOf, owedAtOnce, rateOf, releasesOf } from './lease-costs.ts';
 import { divided, exactMoney, type Micros } from './money.ts';
 import { weeklyReplicaMs } from './replica-time.ts';
-import { wantedAt } from './wanted-at.ts';
 
 const HOUR_MS = 3_600_000;
 const WEEK_MS = 168n * 3_600_000n;
@@ -25,8 +25,8 @@ export function leaseSetCost(
   const set = after ?? before;
   if (set === undefined) return undefined;
   const members = membersOf(set, facts);
-  const wanted = after === undefined ? 0 : wantedAt(after.spec, facts.nowMs).replicas;
-  const had = Math.max(members.length, before === undefined ? 0 : wantedAt(before.spec, facts.nowMs).replicas);
+  const wanted = after === undefined ? 0 : wantedReplicas(after.spec, facts.nowMs).replicas;
+  const had = Math.max(members.length, before === undefined ? 0 : wantedReplicas(before.spec, facts.nowMs).replicas);
   const fresh = Array.from({ length: Math.min(MOST_GRANTS, Math.max(0, wanted - had)) }, () =>
     grants.next(aLease(set)),
   );
@@ -47,12 +47,15 @@ export function leaseSetCost(
   };
 }
 
-/** The Leases of a set that are not over or on their way out. */
+/** The Leases of a set that are not over or on their way out. Those that carry its label and are nobody's become its own, as after a revert. */
 function membersOf({ metadata }: LeaseSet, { world }: CostFacts): readonly Lease[] {
-  return [...world.list(LEASES, metadata.namespace)].filter(
-    (lease) =>
-      isOpen(lease) && lease.metadata.deletionTimestamp === undefined && ownerSetOf(lease)?.uid === metadata.uid,
-  );
+  return [...world.list(LEASES, metadata.namespace)].filter((lease) => {
+    if (!isOpen(lease) || lease.metadata.deletionTimestamp !== undefined) return false;
+    const owner = ownerSetOf(lease);
+    return owner === undefined
+      ? lease.metadata.labels?.[LEASE_SET_LABEL] === metadata.name
+      : owner.uid === metadata.uid;
+  });
 }
 
 function aLease({ metadata, spec }: LeaseSet): Lease {
@@ -87,13 +90,13 @@ function mostOf({ spec }: LeaseSet): number {
 }
 
 function weeklyOf({ spec }: LeaseSet, facts: CostFacts): number {
-  return weeklyReplicaMs((atMs) => wantedAt(spec, atMs), facts.nowMs, minimumOf(facts));
+  return weeklyReplicaMs((atMs) => wantedReplicas(spec, atMs), facts.nowMs, minimumOf(facts));
 }
 
 function setNotes(set: LeaseSet | undefined, rates: readonly Micros[], facts: CostFacts): readonly string[] {
   if (set === undefined) return [];
   const hours = Math.round(weeklyOf(set, facts) / HOUR_MS);
-  const now = wantedAt(set.spec, facts.nowMs).replicas;
+  const now = wantedReplicas(set.spec, facts.nowMs).replicas;
   const at = new Set(rates.map(exactMoney));
   const price = at.size === 1 ? ` at ${[...at].join('')}` : '';
   return [`${now} now, ${mostOf(set)} at most, ${counted(hours, 'hour')} a week${price}`];

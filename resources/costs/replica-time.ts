@@ -1,20 +1,16 @@
+import type { Wanted } from '../meta/wanted-replicas.ts';
+
 const WEEK_MS = 7 * 24 * 3_600_000;
 /** Schedules that come round in a month are seen at least once in as many weeks. */
 const WEEKS = 5;
 /** Schedules can begin every minute; what lies beyond as many steps is taken to go on alike. */
 const MAX_STEPS = 3_000;
 
-/** How many there should be, and until when at least; absent means for good. */
-export interface WantedNow {
-  readonly replicas: number;
-  readonly until?: number;
-}
-
 /**
  * For how long replicas are there in a week, all of them together, in milliseconds: on average over the weeks after the coming one. One that is there stays
  * for a minimum, wanted or not; beyond what is wanted those go whose minimum is over.
  */
-export function weeklyReplicaMs(wantedAt: (atMs: number) => WantedNow, nowMs: number, minimumMs: number): number {
+export function weeklyReplicaMs(wantedAt: (atMs: number) => Wanted, nowMs: number, minimumMs: number): number {
   const [fromMs, endMs] = [nowMs + WEEK_MS, nowMs + WEEK_MS * WEEKS];
   let ends: readonly number[] = [];
   let [early, total] = [0, 0];

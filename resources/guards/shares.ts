@@ -55,7 +55,7 @@ export function tenantShareOf(vm: VM): TenantShare | undefined {
   };
 }
 
-const NONE: QuotaAmounts = { vms: 0, vcpus: 0, memoryBytes: 0 };
+export const NONE: QuotaAmounts = { vms: 0, vcpus: 0, memoryBytes: 0 };
 
 /** What VMs of one namespace hold together. `shareOf`: what the VM of a name in it holds. */
 export function sumOfShares(

@@ -3,10 +3,18 @@ import type { Lease } from '../kinds/lease.ts';
 import type { VM } from '../kinds/vm.ts';
 import type { Volume } from '../kinds/volume.ts';
 import { entry } from '../meta/map-entry.ts';
-import { type KubeObject, objectKey, splitKey } from '../meta/object.ts';
+import { jsonEqual, type KubeObject, objectKey, splitKey } from '../meta/object.ts';
 import { resourceId } from '../meta/resource-id.ts';
 import { HOSTS, type Ref, VOLUMES } from './refs.ts';
-import { type HostShare, hostShareOf, sumOfShares, type TenantShare, tenantShareOf } from './shares.ts';
+import {
+  type HostShare,
+  hostShareOf,
+  NONE,
+  type QuotaAmounts,
+  sumOfShares,
+  type TenantShare,
+  tenantShareOf,
+} from './shares.ts';
 import { isVolumeLost, liesOn } from './volume-facts.ts';
 
 /** What guards, companions and placement judge by: live objects, and sums over them. Objects are shared: never change one. */
@@ -73,6 +81,9 @@ export class World implements WorldView {
   readonly #namespaced = new Map<string, Map<string, Map<string, Held>>>();
   readonly #tenants = new Map<string, Map<string, TenantShare>>();
   readonly #hosts = new Map<string, Map<string, HostShare>>();
+  /** Sums since they were last asked for, as far as nothing has moved them. */
+  readonly #tenantSums = new Map<string, TenantSum>();
+  readonly #hostSums = new Map<string, HostSum>();
   /** By namespace: the hosts that are its, and its Leases that are not over. */
   readonly #leasedHosts = new Map<string, Set<string>>();
   readonly #openLeases = new Map<string, Set<string>>();
@@ -108,8 +119,7 @@ export class World implements WorldView {
 
   tenantUse(namespace: string): TenantUse {
     this.#questions++;
-    const shares = this.#tenants.get(namespace);
-    const sum = sumOfShares(shares?.values() ?? [], (name) => shares?.get(objectKey({ name, namespace })));
+    const { amounts: sum } = entry(this.#tenantSums, namespace, () => this.#sumOfTenant(namespace));
     const leasedHosts = this.#leasedHosts.get(namespace)?.size ?? 0;
     const openLeases = this.#openLeases.get(namespace)?.size ?? 0;
     return { ...sum, leasedHosts, openLeases };
@@ -117,19 +127,9 @@ export class World implements WorldView {
 
   hostUse(name: string, without?: string): HostUse {
     this.#questions++;
-    const byGuest = new Map<string, HostShare>();
-    for (const share of this.#hosts.get(name)?.values() ?? []) byGuest.set(share.guestID, share);
-    if (without !== undefined) byGuest.delete(without);
-    let [microVCPUs, memoryBytes, diskBytes, macosGuests] = [0, 0, 0, 0];
-    const namespaces = new Set<string>();
-    for (const share of byGuest.values()) {
-      microVCPUs += share.microVCPUs;
-      memoryBytes += share.memoryBytes;
-      diskBytes += share.diskBytes;
-      macosGuests += share.macosGuests;
-      namespaces.add(share.namespace);
-    }
-    return { guests: byGuest.size, microVCPUs, memoryBytes, diskBytes, macosGuests, namespaces };
+    const sum = entry(this.#hostSums, name, () => sumOfHost(this.#hosts.get(name)?.values() ?? []));
+    if (without === undefined || !sum.guests.has(without)) return sum.use;
+    return sumOfHost(this.#hosts.get(name)?.values() ?? [], without).use;
   }
 
   *volumesOn(host: string): Iterable<Volume> {
@@ -225,8 +225,7 @@ export class World implements WorldView {
   #recontribute(id: string, key: string, before: KubeObject | undefined, after: KubeObject | undefined): void {
     switch (id) {
       case 'coppice.dev/vms':
-        this.#remove(key, before as VM | undefined);
-        this.#add(key, after as VM | undefined);
+        this.#recontributeVM(key, before as VM | undefined, after as VM | undefined);
         return;
       case 'coppice.dev/policies':
         this.#recountHosts();
@@ -248,6 +247,36 @@ export class World implements WorldView {
     }
   }
 
+  /** Most changes of a VM move no sum. */
+  #recontributeVM(key: string, before: VM | undefined, after: VM | undefined): void {
+    const namespace = splitKey(key).namespace ?? '';
+    const [hostBefore = '', hostAfter = ''] = [before?.spec.hostName, after?.spec.hostName];
+    const tenantShare = () => this.#tenants.get(namespace)?.get(key);
+    const [heldBefore, onHostBefore] = [tenantShare(), this.#hosts.get(hostBefore)?.get(key)];
+    this.#remove(key, before);
+    this.#add(key, after);
+    this.#moveTenantSum(namespace, heldBefore, tenantShare());
+    if (hostBefore === hostAfter && jsonEqual(onHostBefore, this.#hosts.get(hostAfter)?.get(key))) return;
+    this.#hostSums.delete(hostBefore);
+    this.#hostSums.delete(hostAfter);
+  }
+
+  #moveTenantSum(namespace: string, before: TenantShare | undefined, after: TenantShare | undefined): void {
+    const sum = this.#tenantSums.get(namespace);
+    if (sum === undefined || jsonEqual(before, after)) return;
+    if (sum.standIns || after?.standsInFor !== undefined) this.#tenantSums.delete(namespace);
+    else this.#tenantSums.set(namespace, { standIns: false, amounts: moved(sum.amounts, before, after) });
+  }
+
+  #sumOfTenant(namespace: string): TenantSum {
+    const shares = this.#tenants.get(namespace);
+    const all = [...(shares?.values() ?? [])];
+    return {
+      amounts: sumOfShares(all, (name) => shares?.get(objectKey({ name, namespace }))),
+      standIns: all.some(({ standsInFor }) => standsInFor !== undefined),
+    };
+  }
+
   #remove(key: string, vm: VM | undefined): void {
     if (vm === undefined) return;
     const shares = this.#tenants.get(vm.metadata.namespace ?? '');
@@ -267,6 +296,7 @@ export class World implements WorldView {
 
   /** A host's group, or the policy, changed: shares of flex guests are worth something else. */
   #recountHost(name: string): void {
+    this.#hostSums.delete(name);
     for (const key of [...(this.#hosts.get(name)?.keys() ?? [])]) {
       const vm = this.#current('coppice.dev/vms', key) as VM | undefined;
       if (vm !== undefined) put(this.#hosts, name, key, hostShareOf(vm, this));
@@ -276,6 +306,59 @@ export class World implements WorldView {
   #recountHosts(): void {
     for (const name of [...this.#hosts.keys()]) this.#recountHost(name);
   }
+}
+
+interface TenantSum {
+  readonly amounts: QuotaAmounts;
+  /** Whether some VM stands in for another, so that what one holds depends on the other. */
+  readonly standIns: boolean;
+}
+
+/** Whoever it is of. */
+type GuestShare = Omit<HostShare, 'guestID' | 'namespace'>;
+
+interface HostSum {
+  readonly use: HostUse;
+  readonly guests: ReadonlySet<string>;
+}
+
+/** Each guest once, however many VMs name it: it holds the most that any of them says. */
+function sumOfHost(shares: Iterable<HostShare>, without?: string): HostSum {
+  const byGuest = new Map<string, GuestShare>();
+  const namespaces = new Set<string>();
+  for (const share of shares) {
+    if (share.guestID === without) continue;
+    namespaces.add(share.namespace);
+    byGuest.set(share.guestID, larger(share, byGuest.get(share.guestID)));
+  }
+  let [microVCPUs, memoryBytes, diskBytes, macosGuests] = [0, 0, 0, 0];
+  for (const share of byGuest.values()) {
+    microVCPUs += share.microVCPUs;
+    memoryBytes += share.memoryBytes;
+    diskBytes += share.diskBytes;
+    macosGuests += share.macosGuests;
+  }
+  const use = { guests: byGuest.size, microVCPUs, memoryBytes, diskBytes, macosGuests, namespaces };
+  return { use, guests: new Set(byGuest.keys()) };
+}
+
+function larger(one: GuestShare, other: GuestShare | undefined): GuestShare {
+  if (other === undefined) return one;
+  return {
+    microVCPUs: Math.max(one.microVCPUs, other.microVCPUs),
+    memoryBytes: Math.max(one.memoryBytes, other.memoryBytes),
+    diskBytes: Math.max(one.diskBytes, other.diskBytes),
+    macosGuests: Math.max(one.macosGuests, other.macosGuests),
+  };
+}
+
+/** A sum of which one part is another now. */
+function moved(sum: QuotaAmounts, before: QuotaAmounts = NONE, after: QuotaAmounts = NONE): QuotaAmounts {
+  return {
+    vms: sum.vms - before.vms + after.vms,
+    vcpus: sum.vcpus - before.vcpus + after.vcpus,
+    memoryBytes: sum.memoryBytes - before.memoryBytes + after.memoryBytes,
+  };
 }
 
 function put<V>(table: Map<string, Map<string, V>>, row: string, key: string, value: V | undefined): void {

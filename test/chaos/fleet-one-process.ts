@@ -29,7 +29,10 @@ const DUTIES: readonly DutyName[] = [
   'lease',
   'leaseset',
   'scrub',
+  'volume',
   'placement',
+  'pool',
+  'drain',
   'vm-lifecycle',
   'garbage',
 ];

@@ -10,6 +10,7 @@ import { Policy } from '../../resources/kinds/policy.ts';
 import { Pool } from '../../resources/kinds/pool.ts';
 import { Tenant } from '../../resources/kinds/tenant.ts';
 import { VM } from '../../resources/kinds/vm.ts';
+import { Volume } from '../../resources/kinds/volume.ts';
 import { ApiError } from '../../resources/meta/api-error.ts';
 import type { Kind } from '../../resources/meta/define-kind.ts';
 import type { KubeObject } from '../../resources/meta/object.ts';
@@ -26,9 +27,10 @@ const API_VERSION = 'coppice.dev/v1';
 const TENANTS = ['red', 'blue', 'green'] as const;
 const MOST_VMS = 30;
 const MOST_LEASES = 6;
-const MOST_SETS = 2;
 const MOST_POOLS = 4;
+const MOST_VOLUMES = 10;
 const WARM_SIZE = { vcpus: 1, memory: '1Gi' };
+const MOST_SETS = 2;
 
 type Deed = readonly [weight: number, name: string, act: (signal: AbortSignal) => Promise<unknown>];
 
@@ -112,6 +114,8 @@ export class FleetWorkload {
       [5, 'quota set', (signal) => this.#setQuota(signal)],
       [1, 'host cordoned', (signal) => this.#setHost(signal, { cordoned: true })],
       [4, 'host uncordoned', (signal) => this.#setHost(signal, { cordoned: false })],
+      [5, 'host drained', (signal) => this.#drain(signal)],
+      [4, 'drain ended', (signal) => this.#endDrain(signal)],
       [5, 'scrub asked for', (signal) => this.#setHost(signal, { scrub: this.#scrub() })],
       [6, 'pool made', (signal) => this.#makePool(signal)],
       [6, 'pool scaled', (signal) => this.#scale(signal)],
@@ -121,6 +125,14 @@ export class FleetWorkload {
         (signal) => this.#one(Pool, signal, (pools, { metadata }) => pools.delete(metadata.name, {}, signal)),
       ],
       [16, 'warm guest asked for', (signal) => this.#askForWarm(signal)],
+      [8, 'volume made', (signal) => this.#makeVolume(signal)],
+      [12, 'VM with volumes asked for', (signal) => this.#askWithVolumes(signal)],
+      [3, 'volume resized', (signal) => this.#resize(signal)],
+      [
+        3,
+        'volume deleted',
+        (signal) => this.#one(Volume, signal, (volumes, { metadata }) => volumes.delete(metadata.name, {}, signal)),
+      ],
       [2, 'policy set', (signal) => this.#setPolicy(signal)],
     ];
   }
@@ -135,6 +147,7 @@ export class FleetWorkload {
       class: random.oneIn(4) ? 'reserved' : 'flex',
       ...(random.oneIn(6) ? { power: 'Stopped' } : {}),
       ...(random.oneIn(6) ? { ttl: '8h' } : {}),
+      ...(random.oneIn(2) ? { reschedulable: true } : {}),
     } as VM['spec'];
     return this.#create<VM>(VM, random.pick(TENANTS), `vm-${this.#made++}`, spec, signal);
   }
@@ -169,6 +182,33 @@ export class FleetWorkload {
     const namespace = random.oneIn(3) ? random.pick(TENANTS) : metadata.namespace;
     const wish = { image: spec.image, size: WARM_SIZE } as VM['spec'];
     return this.#create<VM>(VM, namespace, `vm-${this.#made++}`, wish, signal);
+  }
+
+  async #makeVolume(signal: AbortSignal): Promise<unknown> {
+    const { random } = this.#deps;
+    const { items } = await this.#deps.client.resource<Volume>(Volume).list({}, signal);
+    if (items.length >= MOST_VOLUMES) return NOTHING;
+    const spec = { size: `${1 + random.below(80)}Gi` };
+    return this.#create<Volume>(Volume, random.pick(TENANTS), `volume-${this.#made++}`, spec, signal);
+  }
+
+  /** A VM that names volumes of its tenant: free ones, those of another VM, on one host or on two. */
+  async #askWithVolumes(signal: AbortSignal): Promise<unknown> {
+    const { random, client } = this.#deps;
+    const namespace = random.pick(TENANTS);
+    const { items } = await client.resource<Volume>(Volume, namespace).list({}, signal);
+    if (items.length === 0) return NOTHING;
+    const names = new Set([random.pick(items), ...(random.oneIn(3) ? [random.pick(items)] : [])].map(nameOf));
+    const volumes = [...names].map((name) => ({ name }));
+    const spec = { image: 'linux', size: WARM_SIZE, volumes } as VM['spec'];
+    return this.#create<VM>(VM, namespace, `vm-${this.#made++}`, spec, signal);
+  }
+
+  #resize(signal: AbortSignal): Promise<unknown> {
+    const size = `${20 + this.#deps.random.below(80)}Gi`;
+    return this.#one(Volume, signal, (volumes, { metadata }) =>
+      volumes.patch(metadata.name, { spec: { size } }, {}, signal),
+    );
   }
 
   #setPower(signal: AbortSignal): Promise<unknown> {
@@ -244,6 +284,7 @@ export class FleetWorkload {
       maxVCPUs: 4 + random.below(24),
       maxMemory: `${8 + random.below(32)}Gi`,
       maxLeasedHosts: random.below(4),
+      maxVolumeSize: `${40 + random.below(200)}Gi`,
     };
   }
 
@@ -259,10 +300,39 @@ export class FleetWorkload {
     });
   }
 
+  /** One host at a time, so that there is somewhere to go; one with VMs that may go, where there is one. */
+  async #drain(signal: AbortSignal): Promise<unknown> {
+    const { client, random } = this.#deps;
+    const { items: hosts } = await client.resource<Host>(Host).list({}, signal);
+    if (hosts.length === 0 || hosts.some(({ spec }) => spec.drain !== undefined)) return NOTHING;
+    const { items: vms } = await client.resource<VM>(VM).list({}, signal);
+    const movable = vms.filter(
+      ({ spec, metadata }) => spec.reschedulable === true && metadata.deletionTimestamp === undefined,
+    );
+    const used = movable.flatMap(({ spec }) => spec.hostName ?? []);
+    const mode = random.pick(['Cordon', 'EvictEphemeral', 'Reschedule', 'Reschedule', 'Reschedule'] as const);
+    const name = random.pick(used.length > 0 ? used : hosts.map(({ metadata }) => metadata.name));
+    const drain = { mode, force: random.oneIn(2) };
+    return client.resource<Host>(Host).patch(name, { spec: { drain } }, {}, signal);
+  }
+
+  async #endDrain(signal: AbortSignal): Promise<unknown> {
+    const { client, random } = this.#deps;
+    const { items } = await client.resource<Host>(Host).list({}, signal);
+    const drained = items.filter(({ spec }) => spec.drain !== undefined);
+    if (drained.length === 0) return NOTHING;
+    const spec = random.oneIn(4) ? { drain: null } : { drain: null, cordoned: null };
+    return client.resource<Host>(Host).patch(random.pick(drained).metadata.name, { spec }, {}, signal);
+  }
+
   #setPolicy(signal: AbortSignal): Promise<unknown> {
     const { random } = this.#deps;
     const scrubMode = random.oneIn(2) ? 'Automatic' : 'Manual';
-    const spec = { scrubMode, allowSharedPoolClaims: random.oneIn(2) };
+    const spec = {
+      scrubMode,
+      allowSharedPoolClaims: random.oneIn(2),
+      strandedVolumeRetention: random.oneIn(2) ? '1h' : '72h',
+    };
     return this.#deps.client.resource<Policy>(Policy).patch('default', { spec }, {}, signal);
   }
 
@@ -293,6 +363,7 @@ export class FleetWorkload {
   }
 }
 
+const nameOf = ({ metadata }: KubeObject): string => metadata.name;
 /** There was nothing to do it to. */
 const NOTHING = Symbol('nothing');
 const ignore = () => {};

@@ -145,7 +145,7 @@ export class FleetWorld implements AsyncDisposable {
   /** A Mac joins and is ready. */
   async mac(name: string, { vcpus = 8, memoryGiB = 18, labels = {} }: MacWish = {}): Promise<void> {
     await this.create(Host, { metadata: { name, labels }, spec: {} });
-    const client = new ApiClient(this.fleet.test.server.transportFor(hostIdentity(name)));
+    const client = new ApiClient(this.fleet.watched(`system:host:${name}`, hostIdentity(name)));
     const mac = new Mac(name, client, this.fleet.test.store, this.clock, join(this.#folder, name), {
       vcpus,
       memoryBytes: memoryGiB * GIB,
@@ -177,6 +177,11 @@ export class FleetWorld implements AsyncDisposable {
   /** Something goes wrong on a Mac, as `--faults` says it. */
   async suffers(name: string, ...faults: Parameters<SimDriver['inject']>[0]): Promise<void> {
     await this.#mac(name).sim?.inject(faults);
+  }
+
+  /** All is well on it again. */
+  heals(name: string): void {
+    this.#mac(name).sim?.heal();
   }
 
   /** The folder of a Mac, where its hook is. */

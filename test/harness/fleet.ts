@@ -1,4 +1,4 @@
-import { controllerIdentity } from '../../apiserver/auth/identity.ts';
+import { controllerIdentity, type Identity } from '../../apiserver/auth/identity.ts';
 import type { ResourceClient } from '../../apiserver/client/client.ts';
 import type { ApiRequest, Transport } from '../../apiserver/client/transport.ts';
 import type { Store } from '../../apiserver/store/store.ts';
@@ -27,7 +27,7 @@ export class Fleet implements AsyncDisposable {
   readonly clock: ManualClock;
   readonly test: TestServer;
   readonly errors: string[] = [];
-  /** Called before each request of a controller is sent, and waited for. What it throws fails the request. */
+  /** Called before each request of a controller, or of a nodelet of a story, is sent, and waited for. What it throws fails the request. */
   onRequest: (identity: string, request: ApiRequest) => unknown = () => {};
   /** Called when a controller's request was answered, before it learns of it. */
   onAnswer: (identity: string, request: ApiRequest) => void = () => {};
@@ -152,7 +152,12 @@ export class Fleet implements AsyncDisposable {
   }
 
   #transportFor(identity: string): Transport {
-    const inner = this.test.server.transportFor(controllerIdentity(identity.slice('system:controller:'.length)));
+    return this.watched(identity, controllerIdentity(identity.slice('system:controller:'.length)));
+  }
+
+  /** What somebody sends, by the name that the hooks are told. */
+  watched(identity: string, as: Identity): Transport {
+    const inner = this.test.server.transportFor(as);
     return async (request) => {
       const held = this.onRequest(identity, request);
       if (held instanceof Promise) await held;

@@ -83,6 +83,8 @@ export class NodeletWorld implements AsyncDisposable {
   readonly api = new ApiFake(this.clock);
   /** What is on the host's disk: it outlives drivers and nodelets. */
   readonly guests = new Map<string, SimGuest>();
+  /** The bytes of files of volumes, by id. */
+  readonly volumes = new Map<string, number>();
   readonly halfDone = new Map<string, 'Starting' | 'Stopping'>();
   readonly root: string;
   driver: WatchedDriver;
@@ -253,7 +255,7 @@ export class NodeletWorld implements AsyncDisposable {
 
   #simOptions() {
     return {
-      host: memorySimHost(this.guests),
+      host: memorySimHost(this.guests, this.volumes),
       capacity: { vcpus: 8, memoryBytes: 16 * GIB, diskBytes: 256 * GIB },
       clock: this.clock,
     };

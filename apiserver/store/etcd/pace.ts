@@ -5,17 +5,18 @@ const PATIENCE_MS = 20;
 
 /**
  * When to begin something that serves all who want it by then: at the end of this turn of the loop, so that all who come meanwhile share it; while one is
- * under way, when that ends, or soon, should it take its time.
+ * under way, when that ends, or soon, should it take its time. Those who were served are told once the next is on its way: what they do then takes long, and
+ * etcd need not wait for it.
  */
 export class Pace {
   readonly #clock: Clock;
-  /** Resolves or rejects when it is over. */
-  readonly #begin: () => Promise<unknown>;
+  readonly #begin: () => Promise<() => void>;
   #wanted = false;
   #underWay = 0;
   #stop = () => {};
 
-  constructor(clock: Clock, begin: () => Promise<unknown>) {
+  /** `begin` resolves, and never rejects, when it is over, with what tells those whom it served. */
+  constructor(clock: Clock, begin: () => Promise<() => void>) {
     this.#clock = clock;
     this.#begin = begin;
   }
@@ -33,10 +34,12 @@ export class Pace {
     if (!this.#wanted) return;
     this.#wanted = false;
     this.#underWay += 1;
-    const over = () => {
+    void this.#begin().then((tell) => {
       this.#underWay -= 1;
-      if (this.#underWay === 0) this.#next();
-    };
-    this.#begin().then(over, over);
+      if (this.#underWay > 0 || !this.#wanted) return tell();
+      this.#next();
+      // Behind what a session sends, which it does then too.
+      setImmediate(tell);
+    });
   }
 }

@@ -19,11 +19,14 @@ export class SharedQuestion<T> {
     return this.#next.promise;
   }
 
-  #begin(): Promise<T> {
+  async #begin(): Promise<() => void> {
     const { resolve, reject } = this.#next ?? Promise.withResolvers<T>();
     this.#next = undefined;
-    const answer = this.#ask();
-    answer.then(resolve, reject);
-    return answer;
+    try {
+      const answer = await this.#ask();
+      return () => resolve(answer);
+    } catch (error) {
+      return () => reject(error);
+    }
   }
 }

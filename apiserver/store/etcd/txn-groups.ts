@@ -51,7 +51,7 @@ export class TxnGroups {
     return deletes.length === 0 && puts.length > 0 && fits;
   }
 
-  async #sendSome(): Promise<void> {
+  async #sendSome(): Promise<() => void> {
     const group = this.#take();
     if (this.#waiting.length > 0) this.#pace.want();
     const deadlineMs = Math.min(...group.map((each) => each.deadlineMs));
@@ -60,9 +60,13 @@ export class TxnGroups {
         group.map(({ request }) => request),
         deadlineMs,
       );
-      for (const [i, { result }] of group.entries()) result.resolve(results[i] as TxnResult);
+      return () => {
+        for (const [i, { result }] of group.entries()) result.resolve(results[i] as TxnResult);
+      };
     } catch (error) {
-      for (const { result } of group) result.reject(error);
+      return () => {
+        for (const { result } of group) result.reject(error);
+      };
     }
   }
 

@@ -182,6 +182,8 @@ async function checkHistory(store: Store, told: ReadonlyMap<number, TxnRequest>,
   const at = new Map<string, number>();
   for (const [i, batch] of batches.entries()) {
     const request = told.get(batch.revision);
+    // Nothing was done at many numbers: what is read there is what was before.
+    await checkRead(store, batch.revision - 1, { cells, at, limit });
     for (const { key, revision } of request?.compares ?? []) assert.equal(at.get(key) ?? 0, revision);
     for (const event of batch.events) {
       if (event.type === 'delete') assert.ok(cells.delete(event.key) && at.delete(event.key));

@@ -7,6 +7,7 @@ import { WIDGET } from '../../builders/widget.ts';
 import { quiesce } from '../../harness/eventually.ts';
 import { Fleet } from '../../harness/fleet.ts';
 
+const NO_VOLUMES = { volumes: 0, volumeSize: '0' };
 const tenant = (fleet: Fleet, name = 'red') => fleet.find<Tenant>(Tenant, name);
 const ready = (fleet: Fleet) => {
   const found = tenant(fleet);
@@ -42,11 +43,25 @@ describe('the tenant duty', () => {
     await fleet.addVM('b', { power: 'Stopped' });
     fleet.startControllers('tenant');
     await fleet.eventually('summed', () => tenant(fleet)?.status?.used !== undefined);
-    assert.deepEqual(tenant(fleet)?.status?.used, { vms: 2, vcpus: 2, memory: '4Gi', leases: 0, leasedHosts: 0 });
+    assert.deepEqual(tenant(fleet)?.status?.used, {
+      vms: 2,
+      vcpus: 2,
+      memory: '4Gi',
+      leases: 0,
+      leasedHosts: 0,
+      ...NO_VOLUMES,
+    });
     assert.equal(ready(fleet)?.status, 'True');
     await fleet.addVM('c', { size: 'large' });
     await fleet.eventually('summed again', () => tenant(fleet)?.status?.used?.vms === 3);
-    assert.deepEqual(tenant(fleet)?.status?.used, { vms: 3, vcpus: 10, memory: '20Gi', leases: 0, leasedHosts: 0 });
+    assert.deepEqual(tenant(fleet)?.status?.used, {
+      vms: 3,
+      vcpus: 10,
+      memory: '20Gi',
+      leases: 0,
+      leasedHosts: 0,
+      ...NO_VOLUMES,
+    });
   });
 
   it('restamps Ready when the spec changes though its verdict stays', async () => {

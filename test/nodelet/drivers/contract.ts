@@ -289,6 +289,62 @@ export function driverContract(name: string, makeHost: () => Promise<DriverHost 
       });
     });
 
+    describe('volumes', () => {
+      const GIB = 1024 ** 3;
+      const refuses = (work: Promise<unknown>, reason: DriverErrorReason) =>
+        assert.rejects(work, (error: Error & { reason?: string }) => error.reason === reason && error.message !== '');
+      const files = async () => new Map((await driver.volumes(signal)).map((file) => [file.id, file.sizeBytes]));
+      afterEach(async () => {
+        await removeAll();
+        for (const { id } of await driver.volumes(signal)) await driver.removeVolume(id, signal);
+      });
+
+      it('are refused by a driver that does not say that it has them', async () => {
+        if (driver.capabilities.volumes === true) return;
+        assert.deepEqual(await driver.volumes(signal), []);
+        await refuses(driver.keepVolume({ id: 'vol-000000000001', sizeBytes: GIB }, signal), 'Unsupported');
+        await refuses(driver.removeVolume('vol-000000000001', signal), 'Unsupported');
+        await refuses(driver.create(aGuest({ volumes: ['vol-000000000001'] }), signal), 'Unsupported');
+      });
+
+      it('are made, grow, never shrink, and go, each of it as often as it is asked', async () => {
+        if (driver.capabilities.volumes !== true) return;
+        for (const gib of [2, 2, 3, 1])
+          await driver.keepVolume({ id: 'vol-000000000001', sizeBytes: gib * GIB }, signal);
+        assert.deepEqual([...(await files())], [['vol-000000000001', 3 * GIB]]);
+        for (let i = 0; i < 2; i++) await driver.removeVolume('vol-000000000001', signal);
+        assert.equal((await files()).size, 0);
+        const { diskBytes } = await driver.capacity(signal);
+        await refuses(driver.keepVolume({ id: 'vol-000000000001', sizeBytes: diskBytes + GIB }, signal), 'NoSpace');
+      });
+
+      it('are one guest’s at a time, and neither grow nor go under it', async () => {
+        if (driver.capabilities.volumes !== true) return;
+        const volumes = ['vol-000000000001'];
+        await refuses(driver.create(aGuest({ volumes }), signal), 'VolumeMissing');
+        await driver.keepVolume({ id: 'vol-000000000001', sizeBytes: GIB }, signal);
+        const id = await made({ volumes });
+        await refuses(driver.create(aGuest({ volumes }), signal), 'InUse');
+        await driver.create(aGuest({ id, volumes }), signal);
+        await refuses(driver.removeVolume('vol-000000000001', signal), 'InUse');
+        await refuses(driver.keepVolume({ id: 'vol-000000000001', sizeBytes: 2 * GIB }, signal), 'InUse');
+        await driver.keepVolume({ id: 'vol-000000000001', sizeBytes: GIB }, signal);
+        await driver.remove(id, signal);
+        assert.deepEqual([...(await files())], [['vol-000000000001', GIB]], 'what is on it stays');
+        await made({ volumes });
+      });
+
+      it('are there for the next driver, and the guests that have them', async () => {
+        if (driver.capabilities.volumes !== true) return;
+        await driver.keepVolume({ id: 'vol-000000000001', sizeBytes: GIB }, signal);
+        await made({ volumes: ['vol-000000000001'] });
+        await driver[Symbol.asyncDispose]();
+        driver = await host.open();
+        assert.deepEqual([...(await files())], [['vol-000000000001', GIB]]);
+        await refuses(driver.removeVolume('vol-000000000001', signal), 'InUse');
+      });
+    });
+
     describe('in a running guest', () => {
       let id: string;
       before(async () => {

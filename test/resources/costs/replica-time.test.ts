@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { type WantedNow, weeklyReplicaMs } from '../../../resources/costs/replica-time.ts';
-import { wantedAt } from '../../../resources/costs/wanted-at.ts';
+import { weeklyReplicaMs } from '../../../resources/costs/replica-time.ts';
+import { type Wanted, wantedReplicas } from '../../../resources/meta/wanted-replicas.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -17,7 +17,7 @@ const window = (start: string, duration: string, replicas: number, name = 'w') =
 });
 
 describe('the time that replicas are there in a week', () => {
-  const table: readonly [what: string, spec: Parameters<typeof wantedAt>[0], pool: number, leases: number][] = [
+  const table: readonly [what: string, spec: Parameters<typeof wantedReplicas>[0], pool: number, leases: number][] = [
     ['three at all times', { replicas: 3 }, 504, 504],
     ['none', { replicas: 0 }, 0, 0],
     // The older of two goes when the second window of a day ends: a lease that is there is kept, another let go.
@@ -36,14 +36,15 @@ describe('the time that replicas are there in a week', () => {
   ];
   for (const [what, spec, pool, leases] of table) {
     it(`is ${pool} h of VMs and ${leases} h of leases for ${what}`, () => {
-      const hours = (minimumMs: number) => weeklyReplicaMs((atMs) => wantedAt(spec, atMs), NOW_MS, minimumMs) / HOUR_MS;
+      const hours = (minimumMs: number) =>
+        weeklyReplicaMs((atMs) => wantedReplicas(spec, atMs), NOW_MS, minimumMs) / HOUR_MS;
       assert.deepEqual([hours(0), hours(DAY_MS)], [pool, leases]);
     });
   }
 
   it('comes to an end where a schedule begins every minute', () => {
     const hours = (start: string) =>
-      weeklyReplicaMs((atMs) => wantedAt({ replicas: 0, schedules: [window(start, '1m', 4)] }, atMs), NOW_MS, 0) /
+      weeklyReplicaMs((atMs) => wantedReplicas({ replicas: 0, schedules: [window(start, '1m', 4)] }, atMs), NOW_MS, 0) /
       HOUR_MS;
     assert.equal(hours('* * * * *'), 4 * 168);
     assert.ok(Math.abs(hours('*/4 * * * *') - 168) < 1);
@@ -53,7 +54,7 @@ describe('the time that replicas are there in a week', () => {
   const week = fc.array(fc.integer({ min: 0, max: 4 }), { minLength: 168, maxLength: 168 });
   const at =
     (hours: readonly number[]) =>
-    (atMs: number): WantedNow => {
+    (atMs: number): Wanted => {
       const hour = Math.floor((atMs - NOW_MS) / HOUR_MS);
       return { replicas: hours[hour % 168] ?? 0, until: NOW_MS + (hour + 1) * HOUR_MS };
     };

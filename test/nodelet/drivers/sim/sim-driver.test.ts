@@ -377,6 +377,24 @@ describe('the file of simulated guests', () => {
     assert.deepEqual([...read.host('mac-2').guests.keys()], ['d']);
   });
 
+  it('keeps volumes as it keeps guests, and reads a file that has none', async () => {
+    const path = join(root, 'guests.json');
+    await writeFile(path, '{"schema":1,"hosts":{"mac-1":{}}}');
+    const file = await SimGuestsFile.open(path, systemClock);
+    const dead = file.host('mac-1');
+    dead.volumes.set('vol-a', GIB);
+    assert.equal(dead.savedVolumes.size, 0, 'nothing is told of before it is in the file');
+    await dead.save();
+    dead.volumes.set('vol-b', GIB);
+    file.kill('mac-1');
+    const again = await file.reopen('mac-1');
+    assert.deepEqual([[...again.volumes], [...again.savedVolumes]], [[['vol-a', GIB]], [['vol-a', GIB]]]);
+    again.volumes.set('vol-a', 2 * GIB);
+    await again.save();
+    const read = await SimGuestsFile.open(path, systemClock);
+    assert.deepEqual([...read.host('mac-1').volumes], [['vol-a', 2 * GIB]]);
+  });
+
   it('has what a write had taken when the process died, and not what none had', async () => {
     const found = new Set<string>();
     for (let ticks = 0; ticks < 10; ticks++) {

@@ -1,5 +1,5 @@
-import { windowAt } from '../../resources/meta/schedule.ts';
-import type { Schedule } from '../../resources/meta/schedule-schema.ts';
+import { windowAt } from './schedule.ts';
+import type { Schedule } from './schedule-schema.ts';
 
 export interface Wanted {
   readonly replicas: number;

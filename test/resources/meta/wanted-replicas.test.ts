@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { wantedReplicas } from '../../../controllers/runtime/wanted-replicas.ts';
 import { scheduleCauses } from '../../../resources/meta/schedule.ts';
 import type { Schedule } from '../../../resources/meta/schedule-schema.ts';
+import { wantedReplicas } from '../../../resources/meta/wanted-replicas.ts';
 
 const BERLIN = 'Europe/Berlin';
 const HOUR_MS = 3_600_000;
