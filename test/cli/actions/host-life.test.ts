@@ -104,7 +104,7 @@ describe('the life of a host, from the command line', function () {
       assert.equal(code, 1);
       assert.match(
         stderr,
-        /^error: this deletes every VM on mac-1, and every guest that has none, with their disks\n.*-y/,
+        /^error: this deletes every VM on mac-1, every guest that has none, and every volume, with what is on them\n.*-y/,
       );
       assert.deepEqual(writes(), []);
       await run('scrub', 'mac-1', '--force', '-y', '--no-wait');
