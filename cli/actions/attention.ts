@@ -37,7 +37,17 @@ const ORPHANS_SHOWN = 3;
 
 /** Everything that is not as it should be: the server, controllers and hosts first, since they explain the rest. */
 export function attentionOf(seen: Seen, nowMs: number): Trouble[] {
-  const { hosts = [], vms, tenants = [], leases = [], leaseSets = [], volumes = [], policies = [], shortages = [], unled = [] } = seen;
+  const {
+    hosts = [],
+    vms,
+    tenants = [],
+    leases = [],
+    leaseSets = [],
+    volumes = [],
+    policies = [],
+    shortages = [],
+    unled = [],
+  } = seen;
   const policy = policies.find(({ metadata }) => metadata.name === 'default');
   return [
     ...shortages,
