@@ -43,7 +43,7 @@ export function leaseSetCost(
     atOnce: fresh.reduce((sum, granted) => sum + owedAtOnce(granted, facts), 0n),
     atOnceBound: boundOf(fresh.map(({ bound }) => bound)),
     ...(from === undefined || perHour > 0n ? {} : { from }),
-    note: [...setNotes(after, rates, facts), ...freshNotes(fresh), ...leavingNotes(leaving)].join('; '),
+    note: [...setNotes(after, rates, later.rate, facts), ...freshNotes(fresh), ...leavingNotes(leaving)].join('; '),
   };
 }
 
@@ -93,13 +93,19 @@ function weeklyOf({ spec }: LeaseSet, facts: CostFacts): number {
   return weeklyReplicaMs((atMs) => wantedReplicas(spec, atMs), facts.nowMs, minimumOf(facts));
 }
 
-function setNotes(set: LeaseSet | undefined, rates: readonly Micros[], facts: CostFacts): readonly string[] {
+function setNotes(
+  set: LeaseSet | undefined,
+  known: readonly Micros[],
+  later: Micros,
+  facts: CostFacts,
+): readonly string[] {
   if (set === undefined) return [];
   const hours = Math.round(weeklyOf(set, facts) / HOUR_MS);
-  const now = wantedReplicas(set.spec, facts.nowMs).replicas;
-  const at = new Set(rates.map(exactMoney));
-  const price = at.size === 1 ? ` at ${[...at].join('')}` : '';
-  return [`${now} now, ${mostOf(set)} at most, ${counted(hours, 'hour')} a week${price}`];
+  const [now, most] = [wantedReplicas(set.spec, facts.nowMs).replicas, mostOf(set)];
+  const rates = Array.from({ length: most }, (_, i) => known[i] ?? later).sort((a, b) => Number(a - b));
+  const [least = 0n, dearest = 0n] = [rates[0], rates.at(-1)];
+  const price = least === dearest ? exactMoney(least) : `${exactMoney(least)} to ${exactMoney(dearest)}`;
+  return [`${now} now, ${most} at most, ${counted(hours, 'hour')} a week${most === 0 ? '' : ` at ${price}`}`];
 }
 
 function freshNotes(fresh: readonly Granted[]): readonly string[] {
