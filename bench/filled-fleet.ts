@@ -21,8 +21,13 @@ export class FilledFleet {
     this.#vms = vms;
   }
 
-  static async open(world: BenchWorld, processes: FleetProcesses, held: AsyncDisposableStack): Promise<FilledFleet> {
-    return new FilledFleet(world, processes, await FleetVMs.open(world, processes, held));
+  static async open(
+    world: BenchWorld,
+    processes: FleetProcesses,
+    hosts: number,
+    held: AsyncDisposableStack,
+  ): Promise<FilledFleet> {
+    return new FilledFleet(world, processes, await FleetVMs.open(world, processes, hosts, held));
   }
 
   /** Seconds from the first create until every VM is Ready. */

@@ -11,6 +11,7 @@ import type { BenchWorld } from './goal.ts';
 const TENANTS = 10;
 const CLIENTS = 32;
 const IMAGE = 'tiny-linux';
+const POLL_MS = 200;
 const VMS_PATH = (namespace: string) => `/apis/coppice.dev/v1/namespaces/${namespace}/vms`;
 
 /** VMs of several tenants on a fleet, and what a watch of all of them tells. */
@@ -29,8 +30,13 @@ export class FleetVMs {
     this.#requests = requests;
   }
 
-  /** Makes the tenants and the image, and begins to watch. */
-  static async open(world: BenchWorld, fleet: FleetProcesses, held: AsyncDisposableStack): Promise<FleetVMs> {
+  /** Makes the tenants and the image, waits until every host has said that it holds it, and begins to watch. */
+  static async open(
+    world: BenchWorld,
+    fleet: FleetProcesses,
+    hosts: number,
+    held: AsyncDisposableStack,
+  ): Promise<FleetVMs> {
     const { client } = fleet;
     const apiVersion = 'coppice.dev/v1';
     const defaults = { vcpus: 1, memory: '128Mi' };
@@ -42,6 +48,8 @@ export class FleetVMs {
         .create({ apiVersion, kind: 'Tenant', metadata: { name: tenantOf(i) }, spec: {} });
     const vms = new FleetVMs(world, fleet, held.use(new BenchClient(fleet.address, CLIENTS)));
     held.use(vms.#watch());
+    const images = client.resource<Image>(Image);
+    while ((await images.get(IMAGE)).status?.holders?.length !== hosts) await world.clock.sleep(POLL_MS, world.signal);
     await vms.#cache.whenSynced(world.signal);
     return vms;
   }

@@ -40,7 +40,7 @@ export function fleetGoal(size: FleetSize, kind: StoreKind): Goal {
     async open(world, held) {
       const backend = await backendOf(kind, world);
       const processes = await FleetProcesses.start(world, `fleet-${kind}`, backend, size.hosts, held);
-      const filled = await FilledFleet.open(world, processes, held);
+      const filled = await FilledFleet.open(world, processes, size.hosts, held);
       return contestsOn(filled, size, backend);
     },
   };

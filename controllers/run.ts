@@ -4,7 +4,7 @@ import type { Clock } from '../resources/ambient/clock.ts';
 import type { Ids } from '../resources/ambient/ids.ts';
 import type { Logger } from '../resources/ambient/log.ts';
 import { DUTIES, DUTY_NAMES, type DutyName } from './duties.ts';
-import { Election } from './runtime/election/election.ts';
+import { Election, type ProcessMark } from './runtime/election/election.ts';
 import { Informers } from './runtime/informers.ts';
 import type { DutyHealth } from './runtime/manager.ts';
 import type { ReflectorHealth } from './runtime/reflector.ts';
@@ -31,6 +31,8 @@ interface ControllersOptions {
   readonly only?: readonly DutyName[];
   /** Which process this is, for people: host and process id. */
   readonly where?: string;
+  /** The same, for others of its machine. */
+  readonly process?: ProcessMark;
   /** Whether processes of other servers may lead over the same store. When not, what is led needs no heartbeat. */
   readonly shared?: boolean;
   /** Told when this process takes up a duty or lays one down. */
@@ -53,7 +55,8 @@ export class Controllers implements AsyncDisposable {
   readonly #onLead: (led: readonly DutyName[]) => void;
   #told = '';
 
-  constructor({ transportFor, clock, ids, random, log, only, where, shared, onLead }: ControllersOptions) {
+  constructor(options: ControllersOptions) {
+    const { transportFor, clock, ids, random, log, only, where, process, shared, onLead } = options;
     const names = DUTY_NAMES.filter((name) => only === undefined || only.includes(name));
     this.#onLead = onLead ?? (() => {});
     this.#informers = new Informers({ client: new ApiClient(transportFor(INFORMERS_IDENTITY)), clock, random });
@@ -61,6 +64,7 @@ export class Controllers implements AsyncDisposable {
       client: new ApiClient(transportFor(ELECTION_IDENTITY)),
       duties: names,
       where: where ?? 'coppice',
+      process,
       lone: shared !== true,
       clock,
       ids,

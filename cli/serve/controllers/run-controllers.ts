@@ -8,6 +8,7 @@ import type { Transport } from '../../../apiserver/client/transport.ts';
 import { UnreachableError } from '../../../apiserver/client/unreachable-error.ts';
 import { DUTY_NAMES } from '../../../controllers/duties.ts';
 import { Controllers, ELECTION_IDENTITY } from '../../../controllers/run.ts';
+import { machineProcesses } from '../../../nodelet/drivers/qemu/machine-processes.ts';
 import { type Logger, lineLogger } from '../../../resources/ambient/log.ts';
 import { systemClock } from '../../../resources/ambient/system-clock.ts';
 import { systemIds } from '../../../resources/ambient/system-ids.ts';
@@ -22,6 +23,7 @@ import { readCredential } from './credential.ts';
 import { isHealthy, serveHealth } from './health-server.ts';
 import type { ControllersProcessOptions } from './options.ts';
 import { OutageTeller } from './outage-teller.ts';
+import { processMark } from './process-mark.ts';
 import { RenewedTransport } from './renewed-transport.ts';
 
 const clock = systemClock;
@@ -51,6 +53,8 @@ async function serve(options: ControllersProcessOptions, io: Io, signal: AbortSi
     (version) => `API server ${version}`,
   );
   transport.tell((line) => steps.say(line));
+  const processes = machineProcesses(clock);
+  const mark = await processMark({ processes, hostname: hostname(), pid: process.pid });
   const controllers = new Controllers({
     transportFor,
     clock,
@@ -58,6 +62,7 @@ async function serve(options: ControllersProcessOptions, io: Io, signal: AbortSi
     random,
     log,
     where: `${hostname()}/${process.pid}`,
+    ...(mark === undefined ? {} : { process: mark }),
     shared: true,
     ...(options.only === undefined ? {} : { only: options.only }),
     onLead: (led) => steps.say(led.length === 0 ? 'leads nothing' : `leads ${led.join(', ')}`),

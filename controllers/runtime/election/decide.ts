@@ -16,6 +16,8 @@ interface Standing {
   readonly sinceMs: number;
   /** Members that certainly lead nothing and never will again: what this process was before, and those it has removed. */
   readonly out: ReadonlySet<string>;
+  /** Members whose process was found to be gone: they need not fall silent first. */
+  readonly dead: ReadonlySet<string>;
   readonly nowMs: number;
 }
 
@@ -42,7 +44,7 @@ export function decide(standing: Standing): Decision {
     else againAtMs = Math.min(againAtMs ?? instantMs, instantMs);
   };
   for (const member of view.members.values()) {
-    const silentAtMs = silentFrom(member);
+    const silentAtMs = silentFrom(member, standing);
     if (member.name === me || silentAtMs === undefined) continue;
     at(silentAtMs + rankOf(me, heirs(standing, member.name)) * STAGGER_MS, { do: 'remove', member });
   }
@@ -60,7 +62,11 @@ export function decide(standing: Standing): Decision {
 }
 
 /** From when on a member may be removed; undefined: never. */
-function silentFrom({ durationMs, seenAtMs }: { durationMs: number | undefined; seenAtMs: number }) {
+function silentFrom(
+  { name, durationMs, seenAtMs }: { name: string; durationMs: number | undefined; seenAtMs: number },
+  { dead }: Standing,
+) {
+  if (dead.has(name)) return Number.NEGATIVE_INFINITY;
   return durationMs === undefined ? undefined : seenAtMs + durationMs;
 }
 
@@ -80,7 +86,7 @@ function openFrom({ view, me, out, sinceMs, nowMs }: Standing, duty: string): nu
 /** This process's place in the order of claims, by duty: who leads least goes first, what is open now being shared out in thought. */
 function ranksOf(standing: Standing): ReadonlyMap<string, number> {
   const { view, me, duties, nowMs } = standing;
-  const everybody = [...view.members.values()].filter((member) => (silentFrom(member) ?? nowMs + 1) > nowMs);
+  const everybody = [...view.members.values()].filter((member) => (silentFrom(member, standing) ?? nowMs + 1) > nowMs);
   const known = new Set([...duties, ...everybody.flatMap((member) => member.duties)]);
   const loads = new Map<string, number>();
   const ranks = new Map<string, number>();
@@ -100,8 +106,11 @@ function ranksOf(standing: Standing): ReadonlyMap<string, number> {
 }
 
 /** Those who may remove a member, in their order. */
-function heirs({ view, me, nowMs }: Standing, of: string): readonly string[] {
-  const others = [...view.members.values()].filter((m) => m.name !== me && (silentFrom(m) ?? nowMs + 1) > nowMs);
+function heirs(standing: Standing, of: string): readonly string[] {
+  const { view, me, nowMs } = standing;
+  const others = [...view.members.values()].filter(
+    (member) => member.name !== me && (silentFrom(member, standing) ?? nowMs + 1) > nowMs,
+  );
   return byHash([...others.map(({ name }) => name), me], of);
 }
 

@@ -20,8 +20,18 @@ const LONGEST_WAIT_MS = 1_000;
 const AGAIN_MS = 1_000;
 /** What was removed is told of no more by then. */
 const REMEMBER_MS = 60_000;
+/** A member that was not renewed for this long has missed one. */
+const QUIET_MS = 1_800;
 /** Renewals of our own that a view may have missed before it is taken for stuck. */
 const MISSED_RENEWALS = 3;
+
+/** How processes of one machine know each other. */
+export interface ProcessMark {
+  /** Names this process once and for all. */
+  readonly own: string;
+  /** Whether that process was one of this machine and is no more. */
+  isGone(mark: string): Promise<boolean>;
+}
 
 interface ElectionOptions {
   /** Acts as `system:controller:election`. */
@@ -30,6 +40,8 @@ interface ElectionOptions {
   readonly duties: readonly string[];
   /** Which process this is, for people. */
   readonly where: string;
+  /** The same, for others of its machine: who sees that a member's process is gone need not wait until it falls silent. */
+  readonly process?: ProcessMark | undefined;
   /** Nobody else can serve the store: the duties are taken once and kept, without a heartbeat. */
   readonly lone: boolean;
   readonly clock: Clock;
@@ -53,6 +65,9 @@ export class Election {
   readonly #view = new ElectionView();
   /** Members this process removed, and when. */
   readonly #removed = new Map<string, number>();
+  /** Members whose process is gone, and when the processes of others were last looked for. */
+  readonly #dead = new Set<string>();
+  readonly #lookedAtMs = new Map<string, number>();
   /** What was done on which version, and when: it shows in the view or is done again. */
   readonly #acted = new Map<string, { readonly version: string; readonly atMs: number }>();
   readonly #renewing = new AbortController();
@@ -69,7 +84,12 @@ export class Election {
   constructor(options: ElectionOptions) {
     this.#options = options;
     this.#leases = options.client.resource<CoordinationLease>(CoordinationLease, ELECTION_NAMESPACE);
-    this.#membership = new Membership({ ...options, leases: this.#leases, onChange: () => this.#onMembership() });
+    this.#membership = new Membership({
+      ...options,
+      process: options.process?.own,
+      leases: this.#leases,
+      onChange: () => this.#onMembership(),
+    });
     this.#cache.subscribe((change) => {
       this.#view.observe(change, options.clock.monotonic());
       if (change.after === undefined) this.#membership.lost(change.before?.metadata.name ?? '');
@@ -194,7 +214,9 @@ export class Election {
     for (const [name, atMs] of this.#removed) if (nowMs - atMs > REMEMBER_MS) this.#removed.delete(name);
     for (const [target, { atMs }] of this.#acted) if (nowMs - atMs >= AGAIN_MS) this.#acted.delete(target);
     const out = new Set([...this.#removed.keys(), ...this.#membership.former]);
-    const { acts, againAtMs } = decide({ me, duties, view: this.#view, sinceMs: this.#sinceMs, out, nowMs });
+    const lookAgainAtMs = this.#lookForProcesses(me, nowMs);
+    const dead = this.#dead;
+    const { acts, againAtMs } = decide({ me, duties, view: this.#view, sinceMs: this.#sinceMs, out, dead, nowMs });
     const fresh = acts.filter((act) => {
       const [target, version] = targetOf(act);
       const last = this.#acted.get(target);
@@ -202,10 +224,36 @@ export class Election {
     });
     const waitMs = Math.min(
       againAtMs === undefined ? Infinity : againAtMs - nowMs,
+      lookAgainAtMs - nowMs,
       fresh.length < acts.length ? AGAIN_MS : Infinity,
     );
     if (waitMs !== Infinity) this.#after(waitMs, signal);
     return fresh;
+  }
+
+  /** Looks for the processes of members that are new, or have missed a renewal. Answers when to look for the next. */
+  #lookForProcesses(me: string, nowMs: number): number {
+    const { members } = this.#view;
+    for (const known of [this.#dead, this.#lookedAtMs])
+      for (const name of known.keys()) if (!members.has(name)) known.delete(name);
+    let nextMs = Infinity;
+    for (const { name, process, durationMs, seenAtMs } of members.values()) {
+      if (name === me || process === undefined || durationMs === undefined || this.#dead.has(name)) continue;
+      const lookedAtMs = this.#lookedAtMs.get(name);
+      const quietAtMs = seenAtMs + QUIET_MS;
+      if (lookedAtMs === undefined || (nowMs >= quietAtMs && lookedAtMs < quietAtMs)) {
+        this.#lookedAtMs.set(name, nowMs);
+        void this.#lookFor(name, process);
+      } else if (nowMs < quietAtMs) nextMs = Math.min(nextMs, quietAtMs);
+    }
+    return nextMs;
+  }
+
+  async #lookFor(name: string, process: string): Promise<void> {
+    const isGone = (await this.#options.process?.isGone(process).catch(() => false)) ?? false;
+    if (!isGone) return;
+    this.#dead.add(name);
+    this.#wake();
   }
 
   #cancelAlarm = () => {};

@@ -11,6 +11,9 @@ const LABELS = { [ELECTION_LABEL]: ELECTION_COMPONENT };
 /** On a member's Lease: the duties it can lead. */
 const DUTIES = 'coppice.dev/duties';
 
+/** On a member's Lease: its process, as others of its machine find it. */
+const PROCESS = 'coppice.dev/process';
+
 /** The member that nobody else can stand in for: the `up` whose store is its own. */
 export const LONE_MEMBER = `${MEMBER_PREFIX}up`;
 
@@ -25,6 +28,8 @@ export interface MemberRecord {
   /** Undefined for one that holds what it holds until it lets go. */
   readonly durationMs: number | undefined;
   readonly duties: readonly string[];
+  /** Undefined: it does not tell. */
+  readonly process: string | undefined;
 }
 
 /** Who leads a duty, as its Lease tells. */
@@ -49,6 +54,7 @@ export function memberOf({ metadata, spec }: CoordinationLease): MemberRecord | 
     version: resourceVersion,
     durationMs: seconds === undefined ? undefined : seconds * 1000,
     duties: (annotations?.[DUTIES] ?? '').split(',').filter((duty) => duty !== ''),
+    process: annotations?.[PROCESS],
   };
 }
 
@@ -66,12 +72,21 @@ export function dutyOf({ metadata, spec }: CoordinationLease): DutyRecord | unde
 /** A member's own Lease. `where` tells people which process it is; `renewTime` undefined makes one that does not run out. */
 export function newMemberLease(
   name: string,
-  wish: { readonly where: string; readonly duties: readonly string[]; readonly renewTime: string | undefined },
+  wish: {
+    readonly where: string;
+    readonly duties: readonly string[];
+    readonly renewTime: string | undefined;
+    readonly process?: string | undefined;
+  },
 ): NewObject<CoordinationLease> {
-  const { where, duties, renewTime } = wish;
+  const { where, duties, renewTime, process } = wish;
   return {
     ...TYPE,
-    metadata: { name, labels: LABELS, annotations: { [DUTIES]: duties.join(',') } },
+    metadata: {
+      name,
+      labels: LABELS,
+      annotations: { [DUTIES]: duties.join(','), ...(process === undefined ? {} : { [PROCESS]: process }) },
+    },
     spec: {
       holderIdentity: where,
       ...(renewTime === undefined

@@ -21,6 +21,8 @@ interface MembershipOptions {
   readonly duties: readonly string[];
   /** Which process this is, for people. */
   readonly where: string;
+  /** The same, for others of its machine. */
+  readonly process?: string | undefined;
   /** No other process can serve the store: there is nothing to renew, nor to wait for. */
   readonly lone: boolean;
   readonly clock: Clock;
@@ -132,11 +134,11 @@ export class Membership {
   }
 
   async #join(signal: AbortSignal): Promise<void> {
-    const { leases, ids, clock, where, duties, lone } = this.#options;
+    const { leases, ids, clock, where, duties, lone, process } = this.#options;
     const name = lone ? LONE_MEMBER : memberName(ids.suffix(8));
     const renewTime = lone ? undefined : microTime(clock.now(), this.#count++);
     try {
-      const made = await leases.create(newMemberLease(name, { where, duties, renewTime }), {}, signal);
+      const made = await leases.create(newMemberLease(name, { where, duties, renewTime, process }), {}, signal);
       this.#version = made.metadata.resourceVersion;
     } catch (error) {
       // The lone member's Lease outlives its process, whose store nobody else has had since. Any other name is chosen anew.

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { setImmediate } from 'node:timers/promises';
+import type { ProcessMark } from '../../../../controllers/runtime/election/election.ts';
 import { ManualClock } from '../../../../resources/ambient/manual-clock.ts';
 import { Random } from '../../../fuzz/random.ts';
 import { LeaseServer } from './lease-server.ts';
@@ -7,12 +8,33 @@ import { SimProcess } from './sim-process.ts';
 
 const DUTIES = ['a', 'b', 'c', 'd'];
 
+/** A machine, and which of its processes are there. */
+class Machine {
+  readonly name: string;
+  readonly gone = new Set<string>();
+  #count = 0;
+
+  constructor(name: string) {
+    this.name = name;
+  }
+
+  next(): ProcessMark {
+    return {
+      own: `${this.name}/${this.#count++}`,
+      isGone: async (mark) => mark.startsWith(`${this.name}/`) && this.gone.has(mark),
+    };
+  }
+}
+
 class Fleet {
   readonly time = new ManualClock();
   readonly server = new LeaseServer();
   readonly processes: SimProcess[] = [];
 
-  add(wish: { readonly duties?: readonly string[]; readonly lone?: boolean } = {}): SimProcess {
+  /** `machine`: where it and others see whether each other's processes are there. */
+  add(
+    wish: { readonly duties?: readonly string[]; readonly lone?: boolean; readonly machine?: Machine } = {},
+  ): SimProcess {
     const chance = new Random(this.processes.length);
     const process = new SimProcess({
       server: this.server,
@@ -21,6 +43,7 @@ class Fleet {
       rate: 1,
       wallOffsetMs: this.processes.length * 1_000_000,
       lone: wish.lone ?? false,
+      ...(wish.machine === undefined ? {} : { process: wish.machine.next() }),
       random: () => chance.next() / 2 ** 32,
       onStep: () => {},
     });
@@ -90,6 +113,42 @@ describe('the election', () => {
       uid: lease?.metadata.uid,
       resourceVersion: lease?.metadata.resourceVersion,
     });
+  });
+
+  it('hands over at once to who sees that the process of the leader is gone: one that is started again, or stood by', async () => {
+    const machine = new Machine('here');
+    const leader = fleet.add({ machine });
+    await fleet.pass(200);
+    leader.kill();
+    machine.gone.add('here/0');
+    await fleet.pass(100);
+    const again = fleet.add({ machine });
+    await fleet.pass(400);
+    assert.equal(fleet.leads(again), 'a,b,c,d');
+    const standby = fleet.add({ machine });
+    await fleet.pass(5_000);
+    again.kill();
+    machine.gone.add('here/1');
+    await fleet.pass(2_200);
+    assert.equal(fleet.leads(standby), 'a,b,c,d');
+  });
+
+  it('believes a leader to be there as long as its process is, and one of another machine as long as it is heard', async () => {
+    const [here, there] = [new Machine('here'), new Machine('there')];
+    const leader = fleet.add({ machine: there });
+    await fleet.pass(200);
+    there.gone.add('there/0');
+    const [other, same] = [fleet.add({ machine: here }), fleet.add({ machine: here })];
+    await fleet.pass(1_000);
+    assert.equal(fleet.leads(leader), 'a,b,c,d');
+    leader.kill();
+    await fleet.pass(2_000);
+    assert.equal(fleet.leads(other) + fleet.leads(same), '');
+    await fleet.pass(3_000);
+    assert.notEqual(fleet.leads(other) + fleet.leads(same), '');
+    const led = [fleet.leads(other), fleet.leads(same)];
+    await fleet.pass(10_000);
+    assert.deepEqual([fleet.leads(other), fleet.leads(same)], led);
   });
 
   it('hands over at once when the leader leaves, and shares out what it led', async () => {

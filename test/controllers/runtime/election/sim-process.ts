@@ -1,7 +1,7 @@
 import { ApiClient } from '../../../../apiserver/client/client.ts';
 import type { ApiRequest, ApiResponse, Transport } from '../../../../apiserver/client/transport.ts';
 import { UnreachableError } from '../../../../apiserver/client/unreachable-error.ts';
-import { Election } from '../../../../controllers/runtime/election/election.ts';
+import { Election, type ProcessMark } from '../../../../controllers/runtime/election/election.ts';
 import type { Clock } from '../../../../resources/ambient/clock.ts';
 import { type Ids, NAME_ALPHABET } from '../../../../resources/ambient/ids.ts';
 import { silentLogger } from '../../../../resources/ambient/log.ts';
@@ -19,6 +19,8 @@ interface SimProcessOptions {
   /** What its wall clock is off by. */
   readonly wallOffsetMs: number;
   readonly lone?: boolean;
+  /** How it and others of its machine know each other. */
+  readonly process?: ProcessMark;
   /** A number in [0, 1), for how long things take on the way. */
   readonly random: () => number;
   /** Called after each thing that happens to it. */
@@ -53,6 +55,7 @@ export class SimProcess {
       client: new ApiClient(this.#transport),
       duties: options.duties,
       where: 'sim',
+      process: options.process,
       lone: options.lone === true,
       clock,
       ids: idsFrom(options.random),
