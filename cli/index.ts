@@ -30,6 +30,10 @@ import Nodelet from './commands/nodelet.ts';
 import PkiRotate from './commands/pki/rotate.ts';
 import PkiShow from './commands/pki/show.ts';
 import Plan from './commands/plan.ts';
+import PoolCreate from './commands/pool/create.ts';
+import PoolDelete from './commands/pool/delete.ts';
+import PoolList from './commands/pool/list.ts';
+import PoolScale from './commands/pool/scale.ts';
 import Rebalance from './commands/rebalance.ts';
 import Restore from './commands/restore.ts';
 import Scale from './commands/scale.ts';
@@ -87,6 +91,10 @@ export const COMMANDS = {
   'pki:rotate': PkiRotate,
   'pki:show': PkiShow,
   plan: Plan,
+  'pool:create': PoolCreate,
+  'pool:delete': PoolDelete,
+  'pool:list': PoolList,
+  'pool:scale': PoolScale,
   rebalance: Rebalance,
   restore: Restore,
   scale: Scale,

@@ -10,6 +10,8 @@ export const LEASES = {
   namespaced: true,
 } as const;
 
+export const LEASE_SETS = { ...LEASES, plural: 'leasesets', kind: 'LeaseSet' } as const;
+
 /** What commands look at in a Lease. */
 export interface LeaseView extends KubeObject {
   spec?: { release?: { force?: boolean } };

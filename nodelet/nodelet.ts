@@ -5,23 +5,19 @@ import type { Logger } from '../resources/ambient/log.ts';
 import { withDeadline } from '../resources/ambient/with-deadline.ts';
 import { isLost, isOfAnotherHost } from '../resources/guards/host-lost.ts';
 import { holdsNothing } from '../resources/guards/vms-using.ts';
-import { isVolumeLost, liesOn } from '../resources/guards/volume-facts.ts';
 import { Host } from '../resources/kinds/host.ts';
 import type { VM } from '../resources/kinds/vm.ts';
-import type { Volume } from '../resources/kinds/volume.ts';
-import { isTrue } from '../resources/meta/condition.ts';
 import { jsonEqual, objectKey } from '../resources/meta/object.ts';
-import { parseBytes } from '../resources/meta/quantity.ts';
 import type { Driver, HostCapacity, ObservedGuest } from './drivers/driver.ts';
 import { GuestOperations } from './guest-operations.ts';
 import { GuestRoom } from './guest-room.ts';
 import { HeldImages } from './held-images.ts';
 import { guestMemoryBytes, type HostReport } from './host-report.ts';
+import { HostVolumes } from './host-volumes.ts';
 import { Latest } from './latest.ts';
 import { guestIDOf } from './plan.ts';
 import { type GuestDeps, type Outcome, reconcileGuest } from './reconcile-guest.ts';
 import { type HostDeps, reconcileHost } from './reconcile-host.ts';
-import { reconcileVolume, type VolumeDeps } from './reconcile-volume.ts';
 import { ScrubFile } from './scrub/scrub-file.ts';
 import { type FindProcess, ScrubHook } from './scrub/scrub-hook.ts';
 import { Scrubber } from './scrub/scrubber.ts';
@@ -64,7 +60,7 @@ export class Nodelet {
   readonly #options: NodeletOptions;
   readonly #view: ServerView;
   readonly #vms: Latest<VM>;
-  readonly #volumes: Latest<Volume>;
+  readonly #volumes: HostVolumes;
   readonly #hosts: Latest<Host>;
   readonly #vmsByGuest: IndexView<VM>;
   readonly #queue: WorkQueue;
@@ -74,7 +70,6 @@ export class Nodelet {
   readonly #scrubber: Scrubber;
   readonly #guestDeps: GuestDeps;
   readonly #hostDeps: HostDeps;
-  readonly #volumeDeps: VolumeDeps;
   /** Guests that wait for something another guest, or an image, may give. */
   readonly #waiting = new Set<string>();
   /** Images of the first list that were not looked for yet. */
@@ -88,17 +83,22 @@ export class Nodelet {
     this.#options = options;
     this.#view = new ServerView(options);
     this.#vms = new Latest(this.#view.vms);
-    this.#volumes = new Latest(this.#view.volumes);
     this.#hosts = new Latest(this.#view.hosts);
     this.#vmsByGuest = this.#view.vms.index((vm) => [guestIDOf(vm)]);
     this.#queue = new WorkQueue({ clock, random });
     this.#operations = new GuestOperations({ clock, random, log, onEnd: (id) => this.#guestMoved(id) });
     this.#images = new HeldImages(driver);
     this.#store = new StoreGuard({ ...options, trustedStore: () => this.#hosts.get(options.name)?.spec.trustedStore });
+    this.#volumes = new HostVolumes({
+      ...options,
+      store: this.#store,
+      view: this.#view.volumes,
+      host: () => this.#hosts.get(options.name),
+      enqueue: (key) => this.#queue.add(`volume/${key}`),
+    });
     this.#scrubber = this.#makeScrubber();
     this.#guestDeps = this.#depsOfGuests();
     this.#hostDeps = this.#depsOfHost();
-    this.#volumeDeps = this.#depsOfVolumes();
   }
 
   /** Runs until the signal aborts, then resolves when nothing of it is at work any more; rejects when it cannot go on. Call it once. */
@@ -152,7 +152,7 @@ export class Nodelet {
   async acknowledgeStore(): Promise<void> {
     await this.#store.acknowledge();
     this.#queue.add('host');
-    this.#lookAtVolumes();
+    this.#volumes.lookAtAll();
     this.#wakeWaiting();
   }
 
@@ -170,14 +170,14 @@ export class Nodelet {
       this.#options.standing.onChange(() => {
         if (!this.#options.standing.acts) this.#scrubber.abort();
         this.#queue.add('host');
-        this.#lookAtVolumes();
+        this.#volumes.lookAtAll();
         this.#wakeWaiting();
       }),
       this.#view.hosts.subscribe(({ before, after }) => {
         this.#queue.add('host');
         if (before?.metadata.uid !== after?.metadata.uid)
           for (const id of this.#observed.keys()) this.#queue.add(`guest/${id}`);
-        if (before?.metadata.uid !== after?.metadata.uid) this.#lookAtVolumes();
+        if (before?.metadata.uid !== after?.metadata.uid) this.#volumes.lookAtAll();
         for (const id of after?.spec.removeOrphans ?? []) this.#queue.add(`guest/${id}`);
       }),
       this.#view.images.subscribe(({ key, before, after }) => {
@@ -241,13 +241,9 @@ export class Nodelet {
   async #reconcileVolume(key: string, signal: AbortSignal): Promise<Outcome> {
     if (!this.#options.standing.acts) return {};
     const trusted = this.#store.trust?.trusted;
-    const outcome = await reconcileVolume(key, this.#volumeDeps, signal);
+    const outcome = await this.#volumes.reconcile(key, signal);
     if (this.#store.trust?.trusted !== trusted) this.#queue.add('host');
     return outcome;
-  }
-
-  #lookAtVolumes(): void {
-    for (const { metadata } of this.#view.volumes.list()) this.#queue.add(`volume/${objectKey(metadata)}`);
   }
 
   async #reconcileImage(name: string, signal: AbortSignal): Promise<Outcome> {
@@ -291,22 +287,13 @@ export class Nodelet {
           if (!jsonEqual(now.get(id), this.#observed.get(id))) this.#guestMoved(id);
         }
         this.#observed = now;
-        await this.#resyncVolumes(signal);
+        await this.#volumes.resync(signal);
       } catch {
         // The host's report finds the same, and says so.
         signal.throwIfAborted();
         this.#queue.add('host');
       }
       await clock.sleep(RESYNC_MS * (0.75 + random() / 2), signal);
-    }
-  }
-
-  async #resyncVolumes(signal: AbortSignal): Promise<void> {
-    const files = new Map((await this.#options.driver.volumes(signal)).map(({ id, sizeBytes }) => [id, sizeBytes]));
-    for (const volume of this.#view.volumes.list()) {
-      const { metadata, status } = volume;
-      const told = isTrue(volume, 'FileReady') ? parseBytes(status?.size ?? '0') : undefined;
-      if (files.get(status?.id ?? '') !== told) this.#queue.add(`volume/${objectKey(metadata)}`);
     }
   }
 
@@ -346,7 +333,7 @@ export class Nodelet {
       hook: new ScrubHook({ root, host: name, clock, log, find: findProcess }),
       fetchHost: (signal) => orGone(client.resource<Host>(Host).get(name, signal)),
       isBusy: () => this.#operations.busy || this.#bound().some((vm) => !holdsNothing(vm)),
-      volumeGone: (id) => [...this.#view.volumes.list()].some((each) => each.status?.id === id && isVolumeLost(each)),
+      volumeGone: (id) => this.#volumes.isGivenUp(id),
       onEnd: (afterMs) => this.#queue.addAfter('host', afterMs),
     });
   }
@@ -370,32 +357,12 @@ export class Nodelet {
       store: this.#store,
       graceMs: GRACE_MS,
       imagePath: (image) => this.#view.images.get(image)?.spec.source.path,
-      volume: (key) => this.#volumeHere(key),
+      volume: (key) => this.#volumes.get(key),
       memoryBytes: async (signal) => guestMemoryBytes(await this.#capacityOf(signal), reserveBytes),
       vmsOf: (id) => this.#latest(this.#vmsByGuest.get(id)),
       mayRemove: (id) => this.#hosts.get(name)?.spec.removeOrphans?.includes(id) === true,
       wrote: (vm) => this.#vms.wrote(vm),
     };
-  }
-
-  #depsOfVolumes(): VolumeDeps {
-    const { driver, client, clock, log } = this.#options;
-    return {
-      driver,
-      client,
-      clock,
-      log,
-      store: this.#store,
-      volume: (key) => this.#volumeHere(key),
-      wrote: (volume) => this.#volumes.wrote(volume),
-    };
-  }
-
-  /** As new as is known, if it lies on this very Host: those of one that was given up are lost, whatever is called like it now. */
-  #volumeHere(key: string): Volume | undefined {
-    const host = this.#hosts.get(this.#options.name);
-    const volume = this.#volumes.get(key);
-    return host !== undefined && volume !== undefined && liesOn(volume, host) ? volume : undefined;
   }
 
   #depsOfHost(): HostDeps {
@@ -414,8 +381,7 @@ export class Nodelet {
       host: () => this.#hosts.get(name),
       wrote: (host) => this.#hosts.wrote(host),
       vms: () => this.#bound(),
-      volumes: () =>
-        [...this.#view.volumes.list()].flatMap(({ metadata }) => this.#volumeHere(objectKey(metadata)) ?? []),
+      volumes: () => this.#volumes.list(),
       scrubber: this.#scrubber,
       images: () => this.#images.list(),
       imagesKnown: () => this.#unlooked.size === 0,

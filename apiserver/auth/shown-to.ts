@@ -13,6 +13,7 @@ const PUBLIC = [
   'defaultQuota',
   'minLeaseHours',
   'requiredTerms',
+  'strandedVolumeRetention',
 ] as const;
 
 const views = new WeakMap<ServedKind, ServedKind>();

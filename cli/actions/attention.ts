@@ -18,6 +18,8 @@ export interface Seen {
   readonly vms: readonly KubeObject[];
   readonly tenants?: readonly KubeObject[] | undefined;
   readonly leases?: readonly KubeObject[] | undefined;
+  readonly volumes?: readonly KubeObject[] | undefined;
+  readonly leaseSets?: readonly KubeObject[] | undefined;
   readonly policies?: readonly KubeObject[] | undefined;
   /** What the server says of itself. */
   readonly shortages?: readonly Trouble[];
@@ -25,6 +27,8 @@ export interface Seen {
   readonly unled?: readonly Trouble[];
 }
 
+/** Why a volume is not ready though nobody has to do anything about it. */
+const COMING = ['Creating', 'Growing', 'Deleting'];
 /** A VM may be on its way this long without being worth a look. */
 const STARTING_MS = 60_000;
 const STARTING = ['Bound', 'Creating', 'Starting', 'AgentWaiting'];
@@ -33,7 +37,17 @@ const ORPHANS_SHOWN = 3;
 
 /** Everything that is not as it should be: the server, controllers and hosts first, since they explain the rest. */
 export function attentionOf(seen: Seen, nowMs: number): Trouble[] {
-  const { hosts = [], vms, tenants = [], leases = [], policies = [], shortages = [], unled = [] } = seen;
+  const {
+    hosts = [],
+    vms,
+    tenants = [],
+    leases = [],
+    leaseSets = [],
+    volumes = [],
+    policies = [],
+    shortages = [],
+    unled = [],
+  } = seen;
   const policy = policies.find(({ metadata }) => metadata.name === 'default');
   return [
     ...shortages,
@@ -53,6 +67,12 @@ export function attentionOf(seen: Seen, nowMs: number): Trouble[] {
     ...leases
       .filter((lease) => !isReady(lease) && valueAt(lease, ['status', 'phase']) !== 'Ended')
       .map((lease) => troubleOf(`lease/${lease.metadata.name} in ${lease.metadata.namespace}`, lease)),
+    ...volumes
+      .filter(waitsForSomebody)
+      .map((volume) => troubleOf(`volume/${volume.metadata.name} in ${volume.metadata.namespace}`, volume)),
+    ...leaseSets
+      .filter(lacksLeases)
+      .map((set) => troubleOf(`leaseset/${set.metadata.name} in ${set.metadata.namespace}`, set)),
     ...tenants.flatMap((tenant) => overQuota(tenant, policy)),
     ...vms
       .filter((vm) => needsLook(vm, nowMs))
@@ -62,6 +82,12 @@ export function attentionOf(seen: Seen, nowMs: number): Trouble[] {
 
 export function isReady(object: KubeObject): boolean {
   return conditionOf(object, 'Ready')?.status === 'True';
+}
+
+/** Leases that wait are told of by themselves; this is for those that are not made. */
+function lacksLeases(set: KubeObject): boolean {
+  const count = (field: string) => Number(valueAt(set, ['status', field]) ?? 0);
+  return !isReady(set) && count('active') + count('pending') < count('wanted');
 }
 
 function unreadyHost(host: KubeObject): Trouble {
@@ -138,4 +164,10 @@ function isStarting(vm: KubeObject, nowMs: number): boolean {
   const began = [vm.metadata.creationTimestamp, ready?.since, scheduled?.since, valueAt(vm, ['status', 'startedAt'])];
   const latestMs = Math.max(...began.map((instant) => Date.parse(String(instant))).filter((ms) => !Number.isNaN(ms)));
   return nowMs - latestMs < STARTING_MS;
+}
+
+/** A volume that no VM can have: it is stranded or lost, or finds no host. */
+function waitsForSomebody(volume: KubeObject): boolean {
+  const ready = conditionOf(volume, 'Ready');
+  return ready?.status === 'False' && !COMING.includes(ready.reason);
 }

@@ -112,8 +112,9 @@ function storedText({ reason, message, since, placement }: Stored): string {
   return `${reason}: ${message}${why}${since === undefined ? '' : `, since ${since}`}`;
 }
 
-function whyText({ why, fitting, turnedDown = [] }: NonNullable<Stored['placement']>): string {
-  const chosen = why === 'PaidFor' ? 'its tenant leases it' : 'the least free memory';
+function whyText({ why, pool, fitting, turnedDown = [] }: NonNullable<Stored['placement']>): string {
+  const claimed = why === 'Claimed' ? `a warm guest of pool ${pool}` : undefined;
+  const chosen = claimed ?? (why === 'PaidFor' ? 'its tenant leases it' : 'the least free memory');
   const others = turnedDown.map(({ reason, hosts }) => `${hosts} ${reason}`).join(', ');
   const counts = `${counted(fitting, 'host')} fitted`;
   return `${chosen}; ${counts}${others === '' ? '' : `; turned down: ${others}`}`;

@@ -1,7 +1,9 @@
 import type { Host } from '../../resources/kinds/host.ts';
 import type { VM } from '../../resources/kinds/vm.ts';
+import type { Volume } from '../../resources/kinds/volume.ts';
 import { findCondition, isTrue } from '../../resources/meta/condition.ts';
 import { firstOf } from '../../resources/meta/first-of.ts';
+import { type KubeObject, objectKey } from '../../resources/meta/object.ts';
 import { confirm } from '../confirm.ts';
 import type { Target } from '../coppice-command.ts';
 import { Failure } from '../failure.ts';
@@ -10,6 +12,7 @@ import { type Io, printLine } from '../io.ts';
 import { listAll } from '../list-all.ts';
 import { openSession, type Session } from '../session.ts';
 import { HOSTS, VMS } from '../vm-ref.ts';
+import { VOLUMES } from '../volume-ref.ts';
 import { Deadline, durationFlag } from '../wait/deadline.ts';
 import { watchUntil } from '../wait/watch-until.ts';
 
@@ -34,7 +37,7 @@ export async function forgetHost(io: Io, target: Target, options: ForgetOptions)
     });
   }
   const vms = await vmsOn(session, name);
-  if (!options.yes) await ask(io, host, vms);
+  if (!options.yes) await ask(io, host, vms, await volumesOn(session, name));
   // Asked for only now: what is refused or said no to must leave nothing behind.
   const kept = host.status?.lease !== undefined || isTrue(host, 'ScrubPending');
   if ((options.force || kept) && host.spec.forget !== true)
@@ -49,12 +52,30 @@ async function vmsOn({ client, io }: Session, host: string): Promise<readonly VM
   return items.filter((vm) => !isLost(vm));
 }
 
+async function volumesOn({ client, io }: Session, host: string): Promise<readonly Volume[]> {
+  const { items } = await listAll(
+    client.resource<Volume>(VOLUMES),
+    { fieldSelector: `spec.hostName=${host}` },
+    io.signal,
+  );
+  return items.filter(({ status }) => status?.phase !== 'Lost');
+}
+
 const isLost = (vm: VM) => findCondition(vm, 'Ready')?.reason === 'HostLost';
 
-async function ask(io: Io, { metadata, status }: Host, vms: readonly VM[]): Promise<void> {
+async function ask(io: Io, { metadata, status }: Host, vms: readonly VM[], volumes: readonly Volume[]): Promise<void> {
   const { name } = metadata;
-  const names = vms.map((vm) => `${vm.metadata.namespace}/${vm.metadata.name}`);
-  const loses = vms.length === 0 ? '' : `, and loses its VMs ${firstOf(names, 10)}`;
+  const named = (what: string, objects: readonly KubeObject[]) =>
+    objects.length === 0
+      ? []
+      : [
+          `its ${what} ${firstOf(
+            objects.map(({ metadata: of }) => objectKey(of)),
+            10,
+          )}`,
+        ];
+  const all = [...named('VMs', vms), ...named('volumes', volumes)].join(' and ');
+  const loses = all === '' ? '' : `, and loses ${all}`;
   const lease = status?.lease === undefined ? '' : `, and the lease of ${status.lease.namespace} ends with its minimum`;
   await confirm(io, {
     tells: `this gives host ${name} up${loses}${lease}`,

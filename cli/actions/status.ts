@@ -6,7 +6,7 @@ import { type KubeObject, valueAt } from '../../resources/meta/object.ts';
 import { ELECTION_NAMESPACE } from '../../resources/streams/election-leases.ts';
 import type { Target } from '../coppice-command.ts';
 import { type Io, printLine } from '../io.ts';
-import { LEASES } from '../lease-ref.ts';
+import { LEASE_SETS, LEASES } from '../lease-ref.ts';
 import { listAll } from '../list-all.ts';
 import { renderJson } from '../render/json.ts';
 import { outputOf } from '../render/output.ts';
@@ -14,6 +14,7 @@ import { alignColumns } from '../render/table.ts';
 import { renderYaml } from '../render/yaml.ts';
 import { openSession, type Session } from '../session.ts';
 import { HOSTS, POLICIES, TENANTS, VMS } from '../vm-ref.ts';
+import { VOLUMES } from '../volume-ref.ts';
 import { attentionOf, isReady, type Seen, type Trouble } from './attention.ts';
 import { shortagesIn } from './shortages.ts';
 import { unledIn } from './unled.ts';
@@ -34,7 +35,7 @@ const MAX_ATTENTION = 15;
 
 export async function status(io: Io, target: Target, client: string, flag: string | undefined): Promise<void> {
   await using session = await openSession(io, target);
-  const [answer, ready, hosts, vms, tenants, policies, elections, leases] = await Promise.all([
+  const [answer, ready, hosts, vms, tenants, policies, elections, leases, leaseSets, volumes] = await Promise.all([
     session.client.json({ method: 'GET', path: '/version', signal: io.signal }),
     session.client.send({ method: 'GET', path: '/readyz?verbose', signal: io.signal }),
     visible(session, HOSTS),
@@ -43,6 +44,8 @@ export async function status(io: Io, target: Target, client: string, flag: strin
     visible(session, POLICIES),
     visible(session, CoordinationLease, ELECTION_NAMESPACE),
     visible(session, LEASES),
+    visible(session, LEASE_SETS),
+    visible(session, VOLUMES),
   ]);
   const health = await bodyText(ready);
   const nowMs = Date.now();
@@ -52,7 +55,10 @@ export async function status(io: Io, target: Target, client: string, flag: strin
     server: session.connection.server,
     version: String(valueAt(answer, ['gitVersion']) ?? 'unknown'),
     client,
-    ...summarize({ hosts, vms: vms ?? [], tenants, leases, policies, shortages: shortagesIn(health), unled }, nowMs),
+    ...summarize(
+      { hosts, vms: vms ?? [], tenants, leases, leaseSets, volumes, policies, shortages: shortagesIn(health), unled },
+      nowMs,
+    ),
   };
   const output = outputOf(io, flag);
   if (output === 'json') io.stdout.write(renderJson(fleet));

@@ -27,9 +27,10 @@ export async function deleteTenant(io: Io, target: Target, options: TenantDelete
   const { force } = options;
   if (!options.yes) {
     const leases = force ? 'its leases end now, whatever their minimum' : 'its leases end as soon as they may';
+    const volumes = force ? ', and its volumes are lost' : '';
     await confirm(io, {
-      tells: `this deletes tenant ${name} with all its VMs and everything in its namespace; ${leases}`,
-      asks: `Delete tenant ${name} with all its VMs and everything in its namespace (${leases})?`,
+      tells: `this deletes tenant ${name} with all its VMs and everything in its namespace; ${leases}${volumes}`,
+      asks: `Delete tenant ${name} with all its VMs and everything in its namespace (${leases}${volumes})?`,
       undone: 'nothing was deleted',
     });
   }

@@ -7,7 +7,7 @@ import { deleteThis, hasReason, orGone } from '../runtime/write.ts';
 import type { Found } from './owned-objects.ts';
 
 /** How soon what may not go is asked again, in milliseconds. */
-export const REFUSED_AGAIN_MS = 300_000;
+export const REFUSED_AGAIN_MS = 60_000;
 
 interface DeleteDeps {
   readonly client: ApiClient;
@@ -30,9 +30,9 @@ export async function deleteOwned(
     await deleteThis(client.resource<KubeObject>(ref, object.metadata.namespace), object, signal, propagationPolicy);
     return true;
   } catch (error) {
-    const cause = hasReason(error, 'Forbidden') ? error.details?.causes?.[0]?.reason : undefined;
-    if (!hasReason(error, 'Forbidden') || cause === undefined) throw error;
-    if (cause === 'MinimumTerm' && resourceId(ref) === resourceId(Lease)) {
+    // A rule keeps it as it is now, or nobody but an operator may: either way it is no failure, and asking at once again changes nothing.
+    if (!hasReason(error, 'Forbidden')) throw error;
+    if (error.details?.causes?.[0]?.reason === 'MinimumTerm' && resourceId(ref) === resourceId(Lease)) {
       await releaseInTime(object, owners, { client, recorder }, signal);
       return true;
     }

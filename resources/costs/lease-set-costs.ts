@@ -1,4 +1,4 @@
-import { ownerSetOf } from '../guards/lease-set.ts';
+import { LEASE_SET_LABEL, ownerSetOf } from '../guards/lease-set.ts';
 import { LEASES } from '../guards/refs.ts';
 import { isOpen } from '../guards/world.ts';
 import type { Lease } from '../kinds/lease.ts';
@@ -43,16 +43,19 @@ export function leaseSetCost(
     atOnce: fresh.reduce((sum, granted) => sum + owedAtOnce(granted, facts), 0n),
     atOnceBound: boundOf(fresh.map(({ bound }) => bound)),
     ...(from === undefined || perHour > 0n ? {} : { from }),
-    note: [...setNotes(after, rates, facts), ...freshNotes(fresh), ...leavingNotes(leaving)].join('; '),
+    note: [...setNotes(after, rates, later.rate, facts), ...freshNotes(fresh), ...leavingNotes(leaving)].join('; '),
   };
 }
 
-/** The Leases of a set that are not over or on their way out. */
+/** The Leases of a set that are not over or on their way out. Those that carry its label and are nobody's become its own, as after a revert. */
 function membersOf({ metadata }: LeaseSet, { world }: CostFacts): readonly Lease[] {
-  return [...world.list(LEASES, metadata.namespace)].filter(
-    (lease) =>
-      isOpen(lease) && lease.metadata.deletionTimestamp === undefined && ownerSetOf(lease)?.uid === metadata.uid,
-  );
+  return [...world.list(LEASES, metadata.namespace)].filter((lease) => {
+    if (!isOpen(lease) || lease.metadata.deletionTimestamp !== undefined) return false;
+    const owner = ownerSetOf(lease);
+    return owner === undefined
+      ? lease.metadata.labels?.[LEASE_SET_LABEL] === metadata.name
+      : owner.uid === metadata.uid;
+  });
 }
 
 function aLease({ metadata, spec }: LeaseSet): Lease {
@@ -90,13 +93,19 @@ function weeklyOf({ spec }: LeaseSet, facts: CostFacts): number {
   return weeklyReplicaMs((atMs) => wantedReplicas(spec, atMs), facts.nowMs, minimumOf(facts));
 }
 
-function setNotes(set: LeaseSet | undefined, rates: readonly Micros[], facts: CostFacts): readonly string[] {
+function setNotes(
+  set: LeaseSet | undefined,
+  known: readonly Micros[],
+  later: Micros,
+  facts: CostFacts,
+): readonly string[] {
   if (set === undefined) return [];
   const hours = Math.round(weeklyOf(set, facts) / HOUR_MS);
-  const now = wantedReplicas(set.spec, facts.nowMs).replicas;
-  const at = new Set(rates.map(exactMoney));
-  const price = at.size === 1 ? ` at ${[...at].join('')}` : '';
-  return [`${now} now, ${mostOf(set)} at most, ${counted(hours, 'hour')} a week${price}`];
+  const [now, most] = [wantedReplicas(set.spec, facts.nowMs).replicas, mostOf(set)];
+  const rates = Array.from({ length: most }, (_, i) => known[i] ?? later).sort((a, b) => Number(a - b));
+  const [least = 0n, dearest = 0n] = [rates[0], rates.at(-1)];
+  const price = least === dearest ? exactMoney(least) : `${exactMoney(least)} to ${exactMoney(dearest)}`;
+  return [`${now} now, ${most} at most, ${counted(hours, 'hour')} a week${most === 0 ? '' : ` at ${price}`}`];
 }
 
 function freshNotes(fresh: readonly Granted[]): readonly string[] {

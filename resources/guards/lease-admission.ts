@@ -113,10 +113,16 @@ function hostInfoOf({ status = {} }: Host): NonNullable<Status['hostInfo']> {
 }
 
 /** When it ends is told with the wish for it, until the end has begun: from then on it stands. */
-function withEnd(draft: Lease, previous: Lease | undefined, { world }: AdmissionContext): Lease {
+function withEnd(draft: Lease, previous: Lease | undefined, { world, nowMs }: AdmissionContext): Lease {
   const begins = draft.status?.phase === 'Ending' && previous?.status?.phase === 'Active';
   if (draft.status?.phase !== 'Active' && !begins) return draft;
-  return withEndsAt(draft, endMs(draft, world));
+  const atMs = endMs(draft, world);
+  if (atMs === undefined || !holdsHost(previous ?? draft)) return withEndsAt(draft, atMs);
+  // A release or a duration that names a time that is past asks for now: what was used until then is billed. An end that was told stands, though it is late.
+  const secondMs = Math.floor(nowMs / 1000) * 1000;
+  const told = previous?.status?.endsAt;
+  const earliestMs = told === undefined ? secondMs : Math.min(Date.parse(told), secondMs);
+  return withEndsAt(draft, Math.max(atMs, earliestMs));
 }
 
 function withEndsAt(draft: Lease, atMs: number | undefined): Lease {

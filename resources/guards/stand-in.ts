@@ -122,7 +122,7 @@ export function isReadyToTake({ metadata, spec, status }: VM): boolean {
 export const standIn: Guard<VM> = {
   name: 'stand-in',
   fences: () => NO_FENCES,
-  judge(change, world) {
+  judge(change, world, { asker }) {
     const { before, after } = change;
     if (after === undefined) return undefined;
     const refuse = (message: string) => ({ answer: 'Forbidden', cause: 'NoStandIn', message }) as const;
@@ -133,11 +133,21 @@ export const standIn: Guard<VM> = {
       if (!isLike(after, vm)) return refuse(`it is not like VM ${vm.metadata.name}, which it is to stand in for`);
     }
     const taken = takenBy(change, world);
-    if (taken === undefined || before === undefined) return undefined;
+    if (before === undefined) return undefined;
+    // What stood in for it may have gone at this very moment: its own guest would be nobody's.
+    if (taken === undefined)
+      return leavesGuest(before, after) && !asker.operator
+        ? refuse(`nothing stands in for it with guest ${after.spec.guestID}`)
+        : undefined;
     const why = unfit(before, after, taken);
     return why === undefined ? undefined : refuse(`it cannot take the guest of ${taken.metadata.name}: ${why}`);
   },
 };
+
+/** Whether a VM that has a host comes to be the one of another guest. */
+function leavesGuest({ spec }: VM, after: VM): boolean {
+  return spec.hostName !== undefined && spec.guestID !== after.spec.guestID;
+}
 
 function unfit(before: VM, after: VM, taken: VM): string | undefined {
   if (after.metadata.deletionTimestamp !== undefined) return 'it is being deleted';

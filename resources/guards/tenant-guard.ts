@@ -5,7 +5,7 @@ import { parseBytes, roughBytes } from '../meta/quantity.ts';
 import { type Change, fence, type Guard, NO_FENCES, type Refusal } from './guard.ts';
 import { isMadeFor, wantsWarmGuest } from './pool-members.ts';
 import { POLICIES, TENANTS, VMS } from './refs.ts';
-import { type QuotaAmounts, type TenantShare, tenantShareOf } from './shares.ts';
+import { beyond, type QuotaAmounts, type TenantShare, tenantShareOf } from './shares.ts';
 import { originalOf } from './stand-in.ts';
 import type { WorldView } from './world.ts';
 
@@ -65,12 +65,14 @@ function grows({ before, after }: Change<VM>): boolean {
 }
 
 function exceeded({ before, after }: Change<VM>, world: WorldView, spare: QuotaAmounts): Refusal | undefined {
-  const asked = after && tenantShareOf(after);
-  if (asked === undefined || after === undefined) return undefined;
+  if (after === undefined) return undefined;
+  const [asked, own] = [
+    heldWithStandIns(after, world),
+    before === undefined ? NOTHING : heldWithStandIns(before, world),
+  ];
   const namespace = after.metadata.namespace ?? '';
   const quota = quotaOf(world.get(TENANTS, undefined, namespace), world);
   const use = less(world.tenantUse(namespace), spare);
-  const own = (before && tenantShareOf(before)) ?? shareOfOriginal(after, world) ?? NOTHING;
   const over: string[] = [];
   const check = (
     limit: string,
@@ -93,10 +95,27 @@ function exceeded({ before, after }: Change<VM>, world: WorldView, spare: QuotaA
 
 const NOTHING: QuotaAmounts = { vms: 0, vcpus: 0, memoryBytes: 0 };
 
-/** What the VM that one stands in for holds is held once by the two of them. */
-function shareOfOriginal(vm: VM, world: WorldView): TenantShare | undefined {
-  const original = originalOf(vm, world);
-  return original && tenantShareOf(original);
+/** What VM and stand-in hold once together is the VM's; of its stand-ins counts what they hold more, which is less when it comes to hold more itself. */
+function heldWithStandIns(vm: VM, world: WorldView): QuotaAmounts {
+  const share = tenantShareOf(vm);
+  if (share === undefined) return NOTHING;
+  if (share.standsInFor !== undefined) {
+    const original = originalOf(vm, world);
+    return beyond(share, original && tenantShareOf(original));
+  }
+  const held = { ...NOTHING };
+  for (const each of [share, ...sharesOfStandIns(vm, world).map((other) => beyond(other, share))]) {
+    held.vms += each.vms;
+    held.vcpus += each.vcpus;
+    held.memoryBytes += each.memoryBytes;
+  }
+  return held;
+}
+
+function sharesOfStandIns({ metadata }: VM, world: WorldView): readonly TenantShare[] {
+  return [...world.list(VMS, metadata.namespace)]
+    .filter((other) => other.spec.standsInFor?.uid === metadata.uid)
+    .flatMap((other) => tenantShareOf(other) ?? []);
 }
 
 /** Whether no tenant can have the name. */

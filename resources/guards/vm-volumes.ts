@@ -42,8 +42,9 @@ function strandedText(volume: Volume, world: WorldView): string | undefined {
 
 /** Why a VM cannot run on a host for its volumes' sake. */
 export function volumesRefusal(vm: VM, guestOS: string, host: Host, world: WorldView): VolumesRefusal | undefined {
+  // Asked of every host for every VM that waits.
+  if (vm.spec.volumes === undefined || vm.spec.volumes.length === 0) return undefined;
   const names = volumesOf(vm);
-  if (names.length === 0) return undefined;
   const waits = volumesWait(vm, world);
   if (waits !== undefined) return waits;
   for (const name of names) {

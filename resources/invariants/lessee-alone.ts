@@ -1,22 +1,26 @@
 import { isLost } from '../guards/host-lost.ts';
-import { HOSTS, VMS } from '../guards/refs.ts';
+import { HOSTS, VMS, VOLUMES } from '../guards/refs.ts';
 import type { Host } from '../kinds/host.ts';
 import type { VM } from '../kinds/vm.ts';
+import type { Volume } from '../kinds/volume.ts';
+import type { KubeObject } from '../meta/object.ts';
 import { isThere, vmName } from './guest-facts.ts';
 import type { Finding, Invariant, Step } from './invariant.ts';
 import { allowsBusy } from './lease-facts.ts';
 import { changeOf, changesOf, guestBefore, vmChangesOn } from './step-changes.ts';
+import { isDataLost, nameOfVolume } from './volume-facts.ts';
 
 /** Judged when a VM is bound and when a host is leased. What the policy allowed when it came about stays allowed. */
 export const lesseeAlone: Invariant = {
   name: 'lessee-alone',
-  sentence: 'A leased host runs VMs of its lessee only.',
+  sentence: 'A leased host runs VMs of its lessee only, and comes to have volumes of nobody else.',
 
   *subjects(step) {
     for (const { key } of changesOf(step, HOSTS)) yield key;
     for (const { before, after } of changesOf(step, VMS)) {
       for (const vm of [before, after]) if (vm?.spec.hostName !== undefined) yield vm.spec.hostName;
     }
+    for (const { after } of changesOf(step, VOLUMES)) if (after?.spec.hostName !== undefined) yield after.spec.hostName;
   },
 
   findings(name, step) {
@@ -27,18 +31,39 @@ export const lesseeAlone: Invariant = {
     const lease = state.leaseByUID(claim.uid);
     const shared = lease !== undefined && allowsBusy(lease);
     const judged = shared ? newHere(name, step) : isNewLessee(name, step) ? state.vmsOn(name) : newHere(name, step);
-    return judged
-      .filter((vm) => isThere(vm) && !isLost(vm) && vm.metadata.namespace !== claim.namespace)
-      .map((vm) => finding(host, claim, vm));
+    return [
+      ...judged
+        .filter((vm) => isThere(vm) && !isLost(vm) && vm.metadata.namespace !== claim.namespace)
+        .map((vm) => finding(host, claim, vmName(vm), vm)),
+      ...volumesNewOn(host, step)
+        .filter((volume) => volume.metadata.namespace !== claim.namespace)
+        .map((volume) => finding(host, claim, nameOfVolume(volume), volume)),
+    ];
   },
 };
 
-function finding(host: Host, claim: { readonly namespace: string; readonly name: string }, vm: VM): Finding {
+/** Volumes with data that came to be on a leased host in this step, or were there when it was leased. */
+function volumesNewOn(host: Host, step: Step): readonly Volume[] {
+  if (step.first) return [];
+  const { name, uid } = host.metadata;
+  const came = changesOf(step, VOLUMES).flatMap(({ before, after }) =>
+    after?.spec.hostName === name && before?.spec.hostName !== name ? [after] : [],
+  );
+  const those = isNewLessee(name, step) ? step.state.volumesOn(name) : came;
+  return those.filter((volume) => !isDataLost(volume) && volume.status?.hostUID === uid);
+}
+
+function finding(
+  host: Host,
+  claim: { readonly namespace: string; readonly name: string },
+  whose: string,
+  { metadata }: KubeObject,
+): Finding {
   const { name } = host.metadata;
   return {
-    key: `${vm.metadata.uid} ${claim.namespace}`,
-    message: `${vmName(vm)} is bound to host ${name}, which is leased to ${claim.namespace} by lease ${claim.name}`,
-    objects: [`host/${name}`, vmName(vm), `lease/${claim.namespace}/${claim.name}`],
+    key: `${metadata.uid} ${claim.namespace}`,
+    message: `${whose} is bound to host ${name}, which is leased to ${claim.namespace} by lease ${claim.name}`,
+    objects: [`host/${name}`, whose, `lease/${claim.namespace}/${claim.name}`],
   };
 }
 

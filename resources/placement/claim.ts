@@ -4,6 +4,7 @@ import { isIdle, poolRefOf, shapeOf } from '../guards/pool-members.ts';
 import { HOSTS, VMS } from '../guards/refs.ts';
 import type { WorldView } from '../guards/world.ts';
 import type { VM } from '../kinds/vm.ts';
+import { entry } from '../meta/map-entry.ts';
 
 /** The idle members of a shape, of whatever pool. */
 export type IdleMembers = (shape: string) => Iterable<VM>;
@@ -27,49 +28,46 @@ export function idleMembersOf(world: WorldView): IdleMembers {
  * that has the most of them, so that no host is emptied while another has plenty; the oldest of those.
  */
 export function chooseMember(wish: Wish, world: WorldView, idle: IdleMembers): Claim | undefined {
-  const shape = shapeOf({ ...wish.vm, spec: { ...wish.vm.spec, resolved: wish.resolved } });
   const taker = { ...wish.vm, spec: { ...wish.vm.spec, resolved: wish.resolved } };
-  const fitting = [...(shape === undefined ? [] : idle(shape))]
-    .map((member) => candidate(taker, member, wish, world))
-    .filter((each) => each !== undefined);
-  const perHost = new Map<string, number>();
-  for (const { host } of fitting) perHost.set(host, (perHost.get(host) ?? 0) + 1);
-  const onHost = (each: Candidate) => perHost.get(each.host) ?? 0;
-  const [best] = fitting.sort(
-    (a, b) =>
-      Number(b.own) - Number(a.own) ||
-      Number(b.paidFor) - Number(a.paidFor) ||
-      onHost(b) - onHost(a) ||
-      (rank(a) < rank(b) ? -1 : 1),
-  );
-  if (best === undefined) return undefined;
-  const { member, own } = best;
-  const name = poolRefOf(member)?.name ?? '';
-  return { member, pool: own ? name : `${member.metadata.namespace}/${name}`, hosts: perHost.size };
+  const shape = shapeOf(taker);
+  const perHost = new Map<string, VM[]>();
+  for (const member of shape === undefined ? [] : idle(shape)) {
+    if (claimRefusal(taker, member, world) !== undefined) continue;
+    entry(perHost, member.spec.hostName ?? '', (): VM[] => []).push(member);
+  }
+  const { namespace } = taker.metadata;
+  const candidates = [...perHost].flatMap(([host, members]) => candidatesOn(host, members, wish, world));
+  const isOwn = ({ member }: Candidate) => Number(member.metadata.namespace === namespace);
+  const comesFirst = (a: Candidate, b: Candidate) =>
+    isOwn(b) - isOwn(a) ||
+    Number(b.paidFor) - Number(a.paidFor) ||
+    b.onHost - a.onHost ||
+    (rank(a.member) < rank(b.member) ? -1 : 1);
+  const [first, ...others] = candidates;
+  if (first === undefined) return undefined;
+  const best = others.reduce((so, other) => (comesFirst(so, other) < 0 ? so : other), first);
+  const name = poolRefOf(best.member)?.name ?? '';
+  const pool = isOwn(best) ? name : `${best.member.metadata.namespace}/${name}`;
+  return { member: best.member, pool, hosts: new Set(candidates.map(({ member }) => member.spec.hostName)).size };
 }
 
 interface Candidate {
   readonly member: VM;
-  readonly host: string;
-  readonly own: boolean;
   readonly paidFor: boolean;
+  /** How many there are on its host. */
+  readonly onHost: number;
 }
 
-function candidate(taker: VM, member: VM, wish: Wish, world: WorldView): Candidate | undefined {
-  const name = member.spec.hostName ?? '';
+/** All are of one shape, so the host is asked once: it takes the VM in the place of any of them, or of none. */
+function candidatesOn(name: string, members: readonly VM[], { vm, resolved }: Wish, world: WorldView): Candidate[] {
   const host = world.get(HOSTS, undefined, name);
-  if (host === undefined || claimRefusal(taker, member, world) !== undefined) return undefined;
-  const { guestID } = member.spec;
-  const there = { ...taker, spec: { ...taker.spec, ...(guestID === undefined ? {} : { guestID }) } };
-  if (hostRefusal({ vm: there, resolved: wish.resolved }, host, world) !== undefined) return undefined;
-  const { namespace } = taker.metadata;
-  return {
-    member,
-    host: name,
-    own: member.metadata.namespace === namespace,
-    paidFor: host.status?.lease?.namespace === namespace,
-  };
+  const guestID = members[0]?.spec.guestID;
+  if (host === undefined || guestID === undefined) return [];
+  const there: VM = { ...vm, spec: { ...vm.spec, guestID } };
+  if (hostRefusal({ vm: there, resolved }, host, world) !== undefined) return [];
+  const paidFor = host.status?.lease?.namespace === vm.metadata.namespace;
+  return members.map((member) => ({ member, paidFor, onHost: members.length }));
 }
 
-const rank = ({ host, member: { metadata } }: Candidate) =>
-  `${host} ${metadata.creationTimestamp} ${metadata.namespace}/${metadata.name}`;
+const rank = ({ metadata, spec }: VM) =>
+  `${spec.hostName} ${metadata.creationTimestamp} ${metadata.namespace}/${metadata.name}`;

@@ -29,6 +29,7 @@ const DUTIES: readonly DutyName[] = [
   'lease',
   'leaseset',
   'scrub',
+  'volume',
   'placement',
   'pool',
   'drain',

@@ -1,5 +1,5 @@
 import { LEASE_SET_DUTY, ownerSetOf } from '../../resources/guards/lease-set.ts';
-import { HOSTS, LEASES, VMS } from '../../resources/guards/refs.ts';
+import { HOSTS, LEASES, VMS, VOLUMES } from '../../resources/guards/refs.ts';
 import type { Invariant, Step } from '../../resources/invariants/invariant.ts';
 import { changesOf } from '../../resources/invariants/step-changes.ts';
 import { isTrue } from '../../resources/meta/condition.ts';
@@ -48,6 +48,12 @@ function* happenings(step: Step): Iterable<string> {
       yield 'hosts taken over';
     if (isTrue(after, 'Drained') && !isTrue(before, 'Drained')) yield 'hosts drained';
     if (isTrue(before, 'ScrubPending') && !isTrue(after, 'ScrubPending')) yield 'hosts scrubbed';
+  }
+  for (const { before, after } of changesOf(step, VOLUMES)) {
+    const { phase } = after?.status ?? {};
+    if (phase !== undefined && phase !== 'Pending' && phase !== before?.status?.phase)
+      yield `volumes ${phase.toLowerCase()}`;
+    if (before !== undefined && after === undefined) yield 'volumes gone';
   }
   for (const { before, after } of changesOf(step, VMS)) {
     if (after?.status?.phase === 'Running' && before?.status?.phase !== 'Running') yield 'VMs running';

@@ -10,6 +10,7 @@ import { Policy } from '../../resources/kinds/policy.ts';
 import { Pool } from '../../resources/kinds/pool.ts';
 import { Tenant } from '../../resources/kinds/tenant.ts';
 import { VM } from '../../resources/kinds/vm.ts';
+import { Volume } from '../../resources/kinds/volume.ts';
 import { ApiError } from '../../resources/meta/api-error.ts';
 import type { Kind } from '../../resources/meta/define-kind.ts';
 import type { KubeObject } from '../../resources/meta/object.ts';
@@ -27,6 +28,7 @@ const TENANTS = ['red', 'blue', 'green'] as const;
 const MOST_VMS = 30;
 const MOST_LEASES = 6;
 const MOST_POOLS = 4;
+const MOST_VOLUMES = 10;
 const WARM_SIZE = { vcpus: 1, memory: '1Gi' };
 const MOST_SETS = 2;
 
@@ -123,6 +125,14 @@ export class FleetWorkload {
         (signal) => this.#one(Pool, signal, (pools, { metadata }) => pools.delete(metadata.name, {}, signal)),
       ],
       [16, 'warm guest asked for', (signal) => this.#askForWarm(signal)],
+      [8, 'volume made', (signal) => this.#makeVolume(signal)],
+      [12, 'VM with volumes asked for', (signal) => this.#askWithVolumes(signal)],
+      [3, 'volume resized', (signal) => this.#resize(signal)],
+      [
+        3,
+        'volume deleted',
+        (signal) => this.#one(Volume, signal, (volumes, { metadata }) => volumes.delete(metadata.name, {}, signal)),
+      ],
       [2, 'policy set', (signal) => this.#setPolicy(signal)],
     ];
   }
@@ -172,6 +182,33 @@ export class FleetWorkload {
     const namespace = random.oneIn(3) ? random.pick(TENANTS) : metadata.namespace;
     const wish = { image: spec.image, size: WARM_SIZE } as VM['spec'];
     return this.#create<VM>(VM, namespace, `vm-${this.#made++}`, wish, signal);
+  }
+
+  async #makeVolume(signal: AbortSignal): Promise<unknown> {
+    const { random } = this.#deps;
+    const { items } = await this.#deps.client.resource<Volume>(Volume).list({}, signal);
+    if (items.length >= MOST_VOLUMES) return NOTHING;
+    const spec = { size: `${1 + random.below(80)}Gi` };
+    return this.#create<Volume>(Volume, random.pick(TENANTS), `volume-${this.#made++}`, spec, signal);
+  }
+
+  /** A VM that names volumes of its tenant: free ones, those of another VM, on one host or on two. */
+  async #askWithVolumes(signal: AbortSignal): Promise<unknown> {
+    const { random, client } = this.#deps;
+    const namespace = random.pick(TENANTS);
+    const { items } = await client.resource<Volume>(Volume, namespace).list({}, signal);
+    if (items.length === 0) return NOTHING;
+    const names = new Set([random.pick(items), ...(random.oneIn(3) ? [random.pick(items)] : [])].map(nameOf));
+    const volumes = [...names].map((name) => ({ name }));
+    const spec = { image: 'linux', size: WARM_SIZE, volumes } as VM['spec'];
+    return this.#create<VM>(VM, namespace, `vm-${this.#made++}`, spec, signal);
+  }
+
+  #resize(signal: AbortSignal): Promise<unknown> {
+    const size = `${20 + this.#deps.random.below(80)}Gi`;
+    return this.#one(Volume, signal, (volumes, { metadata }) =>
+      volumes.patch(metadata.name, { spec: { size } }, {}, signal),
+    );
   }
 
   #setPower(signal: AbortSignal): Promise<unknown> {
@@ -247,6 +284,7 @@ export class FleetWorkload {
       maxVCPUs: 4 + random.below(24),
       maxMemory: `${8 + random.below(32)}Gi`,
       maxLeasedHosts: random.below(4),
+      maxVolumeSize: `${40 + random.below(200)}Gi`,
     };
   }
 
@@ -290,7 +328,11 @@ export class FleetWorkload {
   #setPolicy(signal: AbortSignal): Promise<unknown> {
     const { random } = this.#deps;
     const scrubMode = random.oneIn(2) ? 'Automatic' : 'Manual';
-    const spec = { scrubMode, allowSharedPoolClaims: random.oneIn(2) };
+    const spec = {
+      scrubMode,
+      allowSharedPoolClaims: random.oneIn(2),
+      strandedVolumeRetention: random.oneIn(2) ? '1h' : '72h',
+    };
     return this.#deps.client.resource<Policy>(Policy).patch('default', { spec }, {}, signal);
   }
 
@@ -321,6 +363,7 @@ export class FleetWorkload {
   }
 }
 
+const nameOf = ({ metadata }: KubeObject): string => metadata.name;
 /** There was nothing to do it to. */
 const NOTHING = Symbol('nothing');
 const ignore = () => {};

@@ -35,6 +35,7 @@ const FAKE_RESOURCES: readonly FakeResource[] = [
   plain('policies', 'Policy', false, [], 'coppice.dev'),
   plain('vms', 'VM', true, ['vm'], 'coppice.dev'),
   plain('leases', 'Lease', true, ['ls'], 'coppice.dev'),
+  plain('volumes', 'Volume', true, ['vol'], 'coppice.dev'),
   plain('leases', 'Lease', true, [], 'coordination.k8s.io'),
 ];
 

@@ -12,7 +12,7 @@ const nameOf = ({ kind, metadata }: KubeObject) => `${kind}/${metadata.namespace
 
 /**
  * What Flux's kustomize-controller asks of a server, in its order: in two stages (namespaces and definitions, then the rest), each object is dry-run by
- * server-side apply and what differs is applied; what is no longer among the objects is deleted in the reverse order of kinds, in the background.
+ * server-side apply and what differs is applied; what is no longer among the objects is deleted in the reverse order of kinds, in the background; Argo CD does that in the foreground.
  */
 export class FluxRun {
   readonly #at: (object: KubeObject) => ResourceClient<KubeObject>;
@@ -38,14 +38,18 @@ export class FluxRun {
   }
 
   /** Deletes what is in `before` and not in `after`, and answers what was refused. */
-  async collect(before: readonly KubeObject[], after: readonly KubeObject[]): Promise<readonly string[]> {
+  async collect(
+    before: readonly KubeObject[],
+    after: readonly KubeObject[],
+    propagationPolicy: 'Background' | 'Foreground' = 'Background',
+  ): Promise<readonly string[]> {
     const kept = new Set(after.map(nameOf));
     const refused: string[] = [];
     for (const object of before.filter((each) => !kept.has(nameOf(each))).sort((a, b) => byKind(b, a))) {
       const there = await this.#at(object).get(object.metadata.name).catch(unless('NotFound'));
       if (there === undefined) continue;
       try {
-        await this.#at(object).delete(object.metadata.name, { propagationPolicy: 'Background' });
+        await this.#at(object).delete(object.metadata.name, { propagationPolicy });
       } catch (error) {
         if (!(error instanceof ApiError)) throw error;
         refused.push(`${nameOf(object)}: ${error.message}`);

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
-import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { cp, mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { loadAll } from 'js-yaml';
 import { ApiClient, type ResourceClient } from '../../apiserver/client/client.ts';
@@ -9,6 +8,7 @@ import { packageRoot } from '../../cli/package-root.ts';
 import type { KubeObject } from '../../resources/meta/object.ts';
 import { UpProcess } from '../cli/up/up-process.ts';
 import { adminConnection } from '../harness/admin-connection.ts';
+import { CliFolder, type CliRun } from '../harness/run-cli.ts';
 import { runScript } from './run-script.ts';
 
 const SCRIPT_MS = 60_000;
@@ -22,20 +22,21 @@ interface Ran {
 
 /** An empty server with simulated Macs, and a copy of the example repository beside it, with kubectl and coppice to work on it. */
 export class GitopsWorld implements AsyncDisposable {
-  readonly #folder: string;
+  readonly #cli: CliFolder;
   readonly #up: UpProcess;
   readonly #transport: HttpsTransport;
   readonly client: ApiClient;
 
-  private constructor(folder: string, up: UpProcess, transport: HttpsTransport) {
-    this.#folder = folder;
+  private constructor(cli: CliFolder, up: UpProcess, transport: HttpsTransport) {
+    this.#cli = cli;
     this.#up = up;
     this.#transport = transport;
     this.client = new ApiClient(transport.send);
   }
 
   static async open(kubectl: string): Promise<GitopsWorld> {
-    const folder = await mkdtemp(join(tmpdir(), 'coppice-gitops-'));
+    const cli = await CliFolder.make();
+    const folder = cli.path;
     const home = join(folder, 'home');
     const up = new UpProcess(home, ['--driver', 'sim', '--hosts', String(HOSTS), '--port', '0', '--no-quickstart']);
     try {
@@ -45,13 +46,13 @@ export class GitopsWorld implements AsyncDisposable {
       await up.says(/up in/, 60_000);
       const { url, token, ca } = await adminConnection(home);
       return new GitopsWorld(
-        folder,
+        cli,
         up,
         new HttpsTransport({ server: url, ca, authorization: async () => `Bearer ${token}` }),
       );
     } catch (error) {
       await up[Symbol.asyncDispose]();
-      await rm(folder, { recursive: true, force: true });
+      await cli[Symbol.asyncDispose]();
       throw error;
     }
   }
@@ -60,14 +61,28 @@ export class GitopsWorld implements AsyncDisposable {
   async run(script: string): Promise<Ran> {
     const env = {
       ...process.env,
-      PATH: `${join(this.#folder, 'bin')}:${join(packageRoot(), 'bin')}:${process.env.PATH ?? ''}`,
-      HOME: this.#folder,
-      KUBECONFIG: join(this.#folder, 'home/kubeconfig'),
+      PATH: `${join(this.#cli.path, 'bin')}:${process.env.PATH ?? ''}`,
+      HOME: this.#cli.path,
+      KUBECONFIG: join(this.#cli.path, 'home/kubeconfig'),
       KUBECTL_APPLYSET: 'true',
       LC_ALL: 'C',
       TZ: 'UTC',
     };
-    return runScript(script, { cwd: this.#folder, env, signal: AbortSignal.timeout(SCRIPT_MS) });
+    return runScript(script, { cwd: this.#cli.path, env, signal: AbortSignal.timeout(SCRIPT_MS) });
+  }
+
+  /** Runs a command of coppice, in this process. */
+  async coppice(command: string): Promise<CliRun> {
+    const kubeconfig = join(this.#cli.path, 'home/kubeconfig');
+    const env = { PATH: `${join(this.#cli.path, 'bin')}:${process.env.PATH ?? ''}` };
+    return this.#cli.run([...command.split(' '), '--kubeconfig', kubeconfig], { env });
+  }
+
+  /** What coppice tells to be other than unchanged, of a command that must end with 0. */
+  async changes(command: string): Promise<string> {
+    const { code, stdout, stderr } = await this.coppice(command);
+    assert.equal(code, 0, `${command}\n${stdout}${stderr}`);
+    return stdout.replace(/^.* unchanged\n/gm, '');
   }
 
   /** What a script prints that must end with 0. */
@@ -79,7 +94,7 @@ export class GitopsWorld implements AsyncDisposable {
 
   /** Changes a file of the repository. */
   async edit(file: string, change: (text: string) => string): Promise<void> {
-    const path = join(this.#folder, 'fleet', file);
+    const path = join(this.#cli.path, 'fleet', file);
     const text = await readFile(path, 'utf8');
     const changed = change(text);
     assert.notEqual(changed, text, `${file} is as it was`);
@@ -93,7 +108,7 @@ export class GitopsWorld implements AsyncDisposable {
 
   /** Puts the repository back to how it was. */
   async revert(file: string): Promise<void> {
-    await cp(join(packageRoot(), 'manifests/gitops-example', file), join(this.#folder, 'fleet', file));
+    await cp(join(packageRoot(), 'manifests/gitops-example', file), join(this.#cli.path, 'fleet', file));
   }
 
   /** What kustomize makes of the repository. */
@@ -112,7 +127,7 @@ export class GitopsWorld implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#transport[Symbol.asyncDispose]();
     await this.#up.end('SIGINT');
-    await rm(this.#folder, { recursive: true, force: true, maxRetries: 5 });
+    await this.#cli[Symbol.asyncDispose]();
   }
 }
 

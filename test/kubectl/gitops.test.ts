@@ -49,8 +49,8 @@ describe('a fleet in Git', function () {
       );
       assert.deepEqual(versions(await world.standing()), before);
       assert.equal(await world.out('kubectl diff -k fleet'), '');
-      assert.equal(await world.out('coppice apply -k fleet | grep -v unchanged || true'), '');
-      assert.match(await world.out('coppice plan -k fleet'), /^Plan: 14 unchanged\.$/m);
+      assert.equal(await world.changes('apply -k fleet'), '');
+      assert.match(await world.changes('plan -k fleet'), /^Plan: 13 unchanged\.$/m);
     });
 
     it('is waited for by kubectl wait', async () => {
@@ -70,7 +70,7 @@ describe('a fleet in Git', function () {
       const diff = await world.run('kubectl diff -k fleet');
       assert.equal(diff.code, 1);
       assert.match(diff.stdout, /^-\s+maxVMs: 99\n\+\s+maxVMs: 20$/m);
-      const plan = await world.run('coppice plan -k fleet');
+      const plan = await world.coppice('plan -k fleet');
       assert.equal(plan.code, 2);
       assert.match(plan.stdout, /tenant\.coppice\.dev\/web configured\n {2}spec\.quota\.maxVMs: {2}99 → 20\n/);
       assert.equal(
@@ -97,20 +97,18 @@ describe('a fleet in Git', function () {
         );
       const granted = await grant();
       await world.without('tenants/mobile/kustomization.yaml', 'lease.yaml', 'pool.yaml');
-      await world.without('tenants/web/kustomization.yaml', 'leaseset.yaml');
       const gone = await world.out(`${PRUNE} | grep -v unchanged | sort`);
-      assert.equal(
-        gone,
-        'lease.coppice.dev/signing pruned\nleaseset.coppice.dev/weekend pruned\npool.coppice.dev/xcode pruned\n',
-      );
+      assert.equal(gone, 'lease.coppice.dev/signing pruned\npool.coppice.dev/xcode pruned\n');
       const [host = ''] = granted.split(' ');
       assert.equal(await world.out(`kubectl get host ${host} -o jsonpath={.status.lease.released}`), 'true');
       await world.revert('tenants/mobile/kustomization.yaml');
-      const plan = await world.run('coppice plan -k fleet');
+      const plan = await world.coppice('plan -k fleet');
       assert.match(plan.stdout, new RegExp(`Lease/signing .* - +takes over ${host}, which is held and paid for`));
       await world.out(PRUNE);
       await world.out('kubectl wait --for=condition=Ready lease.coppice.dev/signing -n mobile --timeout=60s');
       assert.equal(await grant(), granted);
+      await world.without('tenants/mobile/kustomization.yaml', 'leaseset.yaml');
+      assert.equal(await world.out(`${PRUNE} | grep -v unchanged`), 'leaseset.coppice.dev/builders pruned\n');
     });
 
     it('loses a tenant with its namespace: kubectl comes to an end whatever it begins with', async () => {
@@ -135,6 +133,53 @@ describe('a fleet in Git', function () {
         `kubectl wait tenant/mobile --for=jsonpath='{.status.conditions[?(@.type=="Ready")].status}'=False --timeout=60s`,
       );
       for (let run = 0; run < 3; run++) await world.out(PRUNE);
+    });
+  });
+
+  describe('applied and pruned by coppice', () => {
+    before(open);
+    after(() => world[Symbol.asyncDispose]());
+    const apply = 'apply -k fleet --prune --applyset configmaps/fleet';
+
+    it('is there on an empty server after one run, and unchanged from then on', async () => {
+      assert.match(await world.changes(apply), /^lease\.coppice\.dev\/signing created$/m);
+      assert.equal(await world.changes(apply), '');
+    });
+
+    it('loses a tenant with its namespace in one run, as was planned', async () => {
+      await world.without('kustomization.yaml', 'tenants/web');
+      const lost = [
+        'pool.coppice.dev/previews',
+        'volume.coppice.dev/pg-data',
+        'tenant.coppice.dev/web',
+        'namespace/web',
+      ];
+      const plan = await world.coppice('plan -k fleet --prune --applyset configmaps/fleet');
+      assert.equal(plan.code, 2, plan.stderr);
+      assert.deepEqual(plan.stdout.match(/^\S+(?= deleted)/gm), lost);
+      const dry = await world.changes(`${apply} --dry-run server`);
+      assert.equal(
+        dry.replace(/^.* unchanged .*\n/gm, ''),
+        lost.map((each) => `${each} pruned (server dry run)\n`).join(''),
+      );
+      assert.equal(await world.changes(apply), lost.map((each) => `${each} pruned\n`).join(''));
+      await until('they are gone', async () => (await world.run('kubectl get tenant web namespace/web')).code === 1);
+      assert.equal(await world.changes(apply), '');
+    });
+
+    it('leaves a set alone that another program keeps, and does not prune after a failure', async () => {
+      await world.out('kubectl annotate configmap fleet applyset.kubernetes.io/tooling=other/v1 --overwrite');
+      const foreign = await world.coppice(apply);
+      assert.equal(foreign.code, 1);
+      assert.match(foreign.stderr, /the set of configmap\/fleet is kept by other\/v1/);
+      await world.out('kubectl annotate configmap fleet applyset.kubernetes.io/tooling=coppice/v1 --overwrite');
+      await world.without('tenants/mobile/kustomization.yaml', 'pool.yaml');
+      await world.edit('base/policy.yaml', (text) => text.replace('Automatic', 'Sometimes'));
+      const failed = await world.coppice(apply);
+      assert.equal(failed.code, 1);
+      assert.doesNotMatch(failed.stdout, /pruned/);
+      await world.revert('base/policy.yaml');
+      assert.equal(await world.changes(apply), 'pool.coppice.dev/xcode pruned\n');
     });
   });
 
@@ -175,12 +220,21 @@ describe('a fleet in Git', function () {
     it('collects what left the repository, a whole tenant too', async () => {
       const before = await world.objects();
       await world.without('kustomization.yaml', 'tenants/web');
-      await world.without('tenants/mobile/kustomization.yaml', 'pool.yaml', 'lease.yaml');
+      await world.without('tenants/mobile/kustomization.yaml', 'lease.yaml');
       const flux = new FluxRun(world);
       const after = await world.objects();
       await flux.apply(after);
       assert.deepEqual(await flux.collect(before, after), []);
       await until('they are gone', async () => (await world.run('kubectl get tenant web namespace/web')).code === 1);
+      await settled(world);
+    });
+
+    it('collects in the foreground too, as Argo CD does', async () => {
+      const before = await world.objects();
+      await world.without('tenants/mobile/kustomization.yaml', 'pool.yaml', 'leaseset.yaml');
+      assert.deepEqual(await new FluxRun(world).collect(before, await world.objects(), 'Foreground'), []);
+      const left = async () => (await world.run('kubectl get pools,leasesets,vms -n mobile -o name')).stdout;
+      await until('they are gone, and their own', async () => (await left()) === '', READY_MS);
       await settled(world);
     });
   });

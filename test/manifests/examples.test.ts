@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { BUILT_IN_KINDS } from '../../resources/kinds.ts';
 import { isObject } from '../../resources/meta/object.ts';
 import type { Schema } from '../../resources/meta/schema.ts';
-import { kindOf, loadManifest, MANIFESTS, wrongWith } from './manifest.ts';
+import { kindOf, loadManifest, loadManifests, MANIFESTS, wrongWith } from './manifest.ts';
 
 /** Fields users write that an example leaves out, shows more than once, or gives another value than the default. */
 function* notShown(schema: Schema, value: unknown, path: string): Generator<string> {
@@ -79,5 +79,30 @@ describe('the quickstart', () => {
     });
     assert.deepEqual(vm?.metadata, { name: 'hello', namespace: 'demo' });
     assert.deepEqual(vm?.spec, { image: 'tiny-linux', size: { vcpus: 1, memory: '128Mi' } });
+  });
+});
+
+describe('the example of a fleet in Git', () => {
+  const folder = join(MANIFESTS, 'gitops-example');
+  const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.yaml'));
+  const objects = files
+    .filter((file) => !file.endsWith('kustomization.yaml') && !file.startsWith('applyset'))
+    .flatMap((file) => loadManifests(join('gitops-example', file)));
+
+  it('has objects that their schemas accept', () => {
+    for (const object of objects) {
+      const { apiVersion: _, kind: __, metadata: ___, ...fields } = object;
+      assert.deepEqual(wrongWith(kindOf(object).schema, fields), [], JSON.stringify(object.metadata));
+    }
+  });
+
+  it('is of two tenants, each with its Namespace beside it, whose leases may be deleted at any time', () => {
+    const named = (kind: string) => objects.filter((object) => object.kind === kind).map(({ metadata }) => metadata);
+    assert.deepEqual(named('Tenant'), [{ name: 'mobile' }, { name: 'web' }]);
+    assert.deepEqual(named('Namespace'), named('Tenant'));
+    const policies = objects.flatMap(({ kind, spec }) =>
+      kind === 'Lease' || kind === 'LeaseSet' ? [JSON.stringify(spec).match(/"releasePolicy":"(\w+)"/)?.[1]] : [],
+    );
+    assert.deepEqual(policies, ['WhenAllowed', 'WhenAllowed']);
   });
 });

@@ -13,10 +13,17 @@ export const MANIFESTS = join(import.meta.dirname, '..', '..', 'manifests');
 
 /** The one document of a file below manifests/. */
 export function loadManifest(file: string): JsonObject {
-  const documents = loadAll(readFileSync(join(MANIFESTS, file), 'utf8'));
-  const [document] = documents;
-  if (documents.length !== 1 || !isObject(document)) throw new Error(`${file} must hold one object`);
+  const [document, second] = loadManifests(file);
+  if (document === undefined || second !== undefined) throw new Error(`${file} must hold one object`);
   return document;
+}
+
+/** The documents of a file below manifests/. */
+export function loadManifests(file: string): readonly JsonObject[] {
+  return loadAll(readFileSync(join(MANIFESTS, file), 'utf8')).map((document) => {
+    if (!isObject(document)) throw new Error(`${file} holds what is no object`);
+    return document;
+  });
 }
 
 /** The built-in kind of an object. */

@@ -8,9 +8,10 @@ function anObject(kind: string, name: string, status: object, more: object = {})
 }
 const ready = (status: string, reason: string) => ({ conditions: [{ type: 'Ready', status, reason, message: 'm' }] });
 
-describe('what needs a look of leases, slots and tenants', () => {
+describe('what needs a look of leases, slots, volumes and tenants', () => {
   it('is what waits or has no host to speak of, what is lost, and what is on its way out', () => {
     const lease = (name: string, status: object) => anObject('Lease', name, status, { namespace: 'red' });
+    const volume = (name: string, status: object) => anObject('Volume', name, status, { namespace: 'red' });
     const seen = {
       vms: [],
       hosts: [anObject('Host', 'mini', { ...ready('True', 'NodeletReady'), macosSlots: { total: 2, leaked: 1 } })],
@@ -25,6 +26,11 @@ describe('what needs a look of leases, slots and tenants', () => {
         lease('well', { phase: 'Active', ...ready('True', 'Active') }),
         lease('over', { phase: 'Ended', ...ready('False', 'Ended') }),
       ],
+      volumes: [
+        volume('well', ready('True', 'Available')),
+        volume('new', ready('False', 'Creating')),
+        volume('left', ready('False', 'Stranded')),
+      ],
     };
     assert.deepEqual(
       attentionOf(seen, 0).map(({ object, reason, message }) => `${object} ${reason}: ${message}`),
@@ -34,7 +40,21 @@ describe('what needs a look of leases, slots and tenants', () => {
         'lease/waits in red LeasedToOthers: m',
         'lease/gone in red HostGone: m',
         'lease/silent in red HostSilent: m',
+        'volume/left in red Stranded: m',
       ],
+    );
+  });
+
+  it('is a set of leases that lacks some, not one whose leases wait or are being made ready', () => {
+    const set = (name: string, status: object) => anObject('LeaseSet', name, status, { namespace: 'red' });
+    const leaseSets = [
+      set('full', { wanted: 4, active: 2, pending: 0, ...ready('False', 'QuotaExceeded') }),
+      set('waits', { wanted: 4, active: 2, pending: 2, ...ready('False', 'AlreadyLeased') }),
+      set('well', { wanted: 2, active: 4, pending: 0, ...ready('True', 'Active') }),
+    ];
+    assert.deepEqual(
+      attentionOf({ vms: [], hosts: [], leaseSets }, 0).map(({ object, reason }) => `${object} ${reason}`),
+      ['leaseset/full in red QuotaExceeded'],
     );
   });
 });

@@ -104,7 +104,7 @@ describe('the life of a host, from the command line', function () {
       assert.equal(code, 1);
       assert.match(
         stderr,
-        /^error: this deletes every VM on mac-1, and every guest that has none, with their disks\n.*-y/,
+        /^error: this deletes every VM on mac-1, every guest that has none, and every volume, with what is on them\n.*-y/,
       );
       assert.deepEqual(writes(), []);
       await run('scrub', 'mac-1', '--force', '-y', '--no-wait');
@@ -193,10 +193,15 @@ describe('the life of a host, from the command line', function () {
     it('forced, says so on the Host first; and asks with what is lost', async () => {
       host({}, { ...ready('True'), lease: { namespace: 'red' } });
       vm('Running');
+      for (const [name, phase] of [
+        ['data', 'Attached'],
+        ['old', 'Lost'],
+      ] as const)
+        api.put('volumes', { metadata: { name, namespace: 'red' }, spec: { hostName: 'mac-1' }, status: { phase } });
       const unasked = await run('host', 'forget', 'mac-1', '--force');
       assert.match(
         unasked.stderr,
-        /^error: this gives host mac-1 up, and loses its VMs red\/a, and the lease of red ends with its minimum\n/,
+        /^error: this gives host mac-1 up, and loses its VMs red\/a and its volumes red\/data, and the lease of red ends with its minimum\n/,
       );
       assert.deepEqual(writes(), []);
       await run('host', 'forget', 'mac-1', '--force', '-y', '--no-wait');

@@ -3,6 +3,8 @@ import { rfc3339 } from '../../../resources/ambient/clock.ts';
 import { ConfigMap } from '../../../resources/kinds/config-map.ts';
 import { CoordinationLease } from '../../../resources/kinds/coordination-lease.ts';
 import { Event } from '../../../resources/kinds/event.ts';
+import { Host } from '../../../resources/kinds/host.ts';
+import { Image } from '../../../resources/kinds/image.ts';
 import { Namespace } from '../../../resources/kinds/namespace.ts';
 import { Secret } from '../../../resources/kinds/secret.ts';
 import { ServiceAccount } from '../../../resources/kinds/service-account.ts';
@@ -54,6 +56,36 @@ describe('the garbage duty', () => {
     await remove(fleet, 'b');
     await fleet.eventually('collected', () => names(fleet).length === 0);
   });
+
+  for (const policy of ['Background', 'Foreground'] as const) {
+    it(`says why something stays that a rule keeps, and does not ask again and again (${policy})`, async () => {
+      await using fleet = await Fleet.start();
+      const { apiVersion, kind, metadata } = await fleet.addImage();
+      const owner = { apiVersion, kind, name: metadata.name, uid: metadata.uid, blockOwnerDeletion: true };
+      for (const name of ['leased', 'plain']) {
+        await fleet.addHost(name === 'leased' ? { name, lessee: 'red' } : { name });
+        await fleet.resource<Host>(Host).patch(name, { metadata: { ownerReferences: [owner] } });
+      }
+      let asked = 0;
+      fleet.onRequest = (_, { method, path }) => {
+        if (method === 'DELETE' && path.includes('/hosts/')) asked++;
+      };
+      fleet.startControllers('garbage');
+      await fleet.resource<Image>(Image).delete(metadata.name, { propagationPolicy: policy });
+      await fleet.eventually('both were asked for', () => asked >= 2);
+      await fleet.clock.advance(30_000);
+      await quiesce();
+      assert.equal(asked, 2);
+      await fleet.clock.advance(600_000);
+      await quiesce();
+      assert.ok(asked > 2 && asked <= 30, `asked ${asked} times in ten minutes`);
+      const told = fleet.all<Event>(Event).filter(({ reason }) => reason === 'FailedDelete');
+      assert.deepEqual(told.map(({ involvedObject }) => involvedObject?.name).sort(), ['leased', 'plain']);
+      assert.match(told[0]?.message ?? '', /^its owner is gone, but it stays: /);
+      assert.equal(fleet.find<Image>(Image, metadata.name) !== undefined, policy === 'Foreground');
+      assert.deepEqual(fleet.errors, []);
+    });
+  }
 
   it('goes by uid: an owner made again under its name is another', async () => {
     await using fleet = await Fleet.start();

@@ -206,6 +206,15 @@ describe('what a plan costs', () => {
       assert.deepEqual(costs([{ before: aSet(2), after: aSet(2) }], { leases }).lines, []);
     });
 
+    it('takes back what a set of its name left behind', () => {
+      const { ownerReferences: _, ...metadata } = granted('set-a', LATER, '0.70', 'set').metadata;
+      const left = { ...granted('set-a', LATER, '0.70'), metadata };
+      const again = { ...aSet(1), metadata: { ...aSet(1).metadata, uid: 'another' } };
+      assert.deepEqual(costs([made(again)], { leases: [left] }).lines, ['LeaseSet/set 0.7 0']);
+      const others = granted('set-a', LATER, '0.70', 'set');
+      assert.deepEqual(costs([made(again)], { leases: [others] }).lines, ['LeaseSet/set 0.85 20.4']);
+    });
+
     it('saves from when its leases may go', () => {
       const leases = [granted('set-a', LATER, '0.70', 'set'), granted('set-b', BEFORE, '0.70', 'set')];
       const fewer = costs([{ before: aSet(2), after: aSet(1) }], { leases });

@@ -119,6 +119,15 @@ describe('a VM that takes over its stand-in', () => {
     });
   }
 
+  it('is refused where that went at the same moment, for its own guest would be nobody’s; an operator may put it right', () => {
+    const world = worldOf(web);
+    const [before, after] = [web, taking(web, world)];
+    assert.equal(refusal(after, world, before), undefined);
+    const duty = { ...CONTEXT, asker: { user: 'system:controller:drain', operator: false } };
+    const refused = standInGuard.judge({ before, after }, world, duty);
+    assert.equal(refused?.message, 'nothing stands in for it with guest s');
+  });
+
   it('is refused where its host takes no VM any more', () => {
     const world = worldOf(web, standIn);
     const host = aHost({ name: 'mac-2', memory: '4Gi', vcpus: 2 });
@@ -189,6 +198,30 @@ describe('a stand-in', () => {
     assert.deepEqual(
       ['mac-1', 'mac-2'].map((host) => worldOf(web, standIn).hostUse(host).guests),
       [1, 1],
+    );
+  });
+
+  it('is not in the way of its own VM, which is paused and to run again', () => {
+    const paused: VM = {
+      ...web,
+      spec: { ...web.spec, power: 'Paused' },
+      status: { guest: { id: 'g', power: 'Paused', epoch: 3 } },
+    };
+    const world = worldOf(paused, standIn);
+    assert.equal(world.tenantUse('red').vcpus, 2);
+    const resumed: VM = { ...paused, spec: { ...paused.spec, power: 'Running' } };
+    assert.equal(vmQuota.judge({ before: paused, after: resumed }, world), undefined);
+    // Another one would be.
+    const other = aVM({
+      name: 'other',
+      spec: { power: 'Paused' },
+      status: { guest: { id: 'o', power: 'Paused', epoch: 1 } },
+    });
+    world.set(VMS, 'red/other', other, 2);
+    const more: VM = { ...other, spec: { ...other.spec, power: 'Running' } };
+    assert.match(
+      vmQuota.judge({ before: other, after: more }, world)?.message ?? '',
+      /maxVCPUs: requested 2, used 2, limited 2/,
     );
   });
 

@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { HOSTS, LEASES, POLICIES, VMS } from '../../../resources/guards/refs.ts';
+import { HOSTS, LEASES, POLICIES, VMS, VOLUMES } from '../../../resources/guards/refs.ts';
 import { World } from '../../../resources/guards/world.ts';
 import type { Host } from '../../../resources/kinds/host.ts';
 import type { Lease } from '../../../resources/kinds/lease.ts';
+import type { Volume } from '../../../resources/kinds/volume.ts';
 import { type KubeObject, objectKey } from '../../../resources/meta/object.ts';
+import { aVolume } from '../../builders/volume.ts';
 import { aPolicy } from '../../harness/a-policy.ts';
 import { aHost, aVM } from '../../harness/builders.ts';
 
@@ -48,6 +50,20 @@ const lease = fc
     spec: {},
     ...(phase === undefined ? {} : { status: { phase } }),
   }));
+const volume = fc
+  .record({
+    namespace: fc.constantFrom(...SPACES),
+    name: fc.constantFrom('a', 'b'),
+    host: fc.option(fc.constantFrom(...MACS), { nil: undefined }),
+    lost: fc.boolean(),
+    elsewhere: fc.boolean(),
+  })
+  .map(({ lost, elsewhere, ...wish }) =>
+    aVolume({
+      ...wish,
+      status: { ...(lost ? { phase: 'Lost' } : {}), ...(elsewhere ? { hostUID: 'of another' } : {}) },
+    }),
+  );
 const policy = fc
   .constantFrom('1/2', '1/32')
   .map((flexShare) => aPolicy({ hostGroups: [{ name: 'local', flexShare }] }));
@@ -55,6 +71,7 @@ const object = fc.oneof(
   { weight: 6, arbitrary: vm.map((of) => ({ ref: VMS, of: of as KubeObject })) },
   { weight: 2, arbitrary: lease.map((of) => ({ ref: LEASES, of: of as KubeObject })) },
   { weight: 2, arbitrary: host.map((of) => ({ ref: HOSTS, of: of as KubeObject })) },
+  { weight: 2, arbitrary: volume.map((of) => ({ ref: VOLUMES, of: of as KubeObject })) },
   { weight: 1, arbitrary: policy.map((of) => ({ ref: POLICIES, of: of as KubeObject })) },
 );
 const step = fc.record({
@@ -64,6 +81,17 @@ const step = fc.record({
 });
 
 const hostsAndLeases = ({ leasedHosts, openLeases }: ReturnType<World['tenantUse']>) => [leasedHosts, openLeases];
+
+/** Those that lie on a host and are not lost, by looking at each. */
+function volumesOn(objects: readonly KubeObject[], mac: string): readonly Volume[] {
+  const there = objects.find((of) => of.kind === 'Host' && of.metadata.name === mac);
+  return (objects.filter((of) => of.kind === 'Volume') as Volume[]).filter(
+    ({ spec, status }) =>
+      spec.hostName === mac &&
+      status?.phase !== 'Lost' &&
+      (there === undefined || status?.hostUID === there.metadata.uid),
+  );
+}
 
 /** The same by looking at each object. */
 function countedOf(objects: readonly KubeObject[], space: string): readonly number[] {
@@ -123,7 +151,10 @@ describe('the world of the guards', () => {
           assert.deepEqual(world.tenantUse(space), recount.tenantUse(space));
           assert.deepEqual(hostsAndLeases(world.tenantUse(space)), countedOf([...current.values()], space));
         }
-        for (const mac of MACS) assert.deepEqual(world.hostUse(mac), recount.hostUse(mac));
+        for (const mac of MACS) {
+          assert.deepEqual(world.hostUse(mac), recount.hostUse(mac));
+          assert.deepEqual(names(world.volumesOn(mac)), names(volumesOn([...current.values()], mac)));
+        }
       }),
       { numRuns: 400, seed: 11 },
     );

@@ -83,6 +83,21 @@ describe('volume-on-its-host', () => {
   });
 });
 
+describe('lessee-alone, of volumes', () => {
+  const lease = aLease({ namespace: 'blue' });
+  const broken = ['lessee-alone: volume/red/data is bound to host mac-1, which is leased to blue by lease ci'];
+
+  it('is broken by a lease of a host that has one of others, and by one that comes after', () => {
+    assert.deepEqual(new CraftedFleet([host(), aVolume()]).put(lease, host({ lease: claimOf(lease) })), broken);
+    assert.deepEqual(new CraftedFleet([lease, host({ lease: claimOf(lease) })]).put(aVolume()), broken);
+  });
+
+  it('holds for what is its own, or lost', () => {
+    const own = aVolume({ namespace: 'blue' });
+    assert.deepEqual(new CraftedFleet([host(), own, lost]).put(lease, host({ lease: claimOf(lease) })), []);
+  });
+});
+
 describe('within-quota, of volumes', () => {
   const tenant = aTenant('red', { quota: { maxVolumeSize: '80Gi' } });
 
@@ -120,7 +135,11 @@ describe('scrub-before-free, of volumes', () => {
     const broken = ['scrub-before-free: host mac-1 is leased to red without a scrub'];
     assert.deepEqual(taken(past('blue'), aVolume()), broken);
     assert.deepEqual(taken(past('red')), broken, 'nothing of it is there');
-    assert.deepEqual(taken(past('red'), aVolume(), aVolume({ name: 'b', namespace: 'blue' })), broken);
+    const mixed = taken(past('red'), aVolume(), aVolume({ name: 'b', namespace: 'blue' }));
+    assert.deepEqual(
+      mixed.filter((line) => line.startsWith('scrub-before-free')),
+      broken,
+    );
     assert.deepEqual(taken(past('red', { scrubbedAt: GRANTED }), aVolume()), broken);
   });
 
