@@ -47,7 +47,11 @@ export async function reconcileGuest(id: string, deps: GuestDeps, signal: AbortS
   await report(job, vm, hold, deps, signal);
   // Somebody living names the guest: it has passed over to them, and the others may go without it.
   if (wishOf(vm) !== 'Deleting') {
-    for (const claim of claims) if (wishOf(claim) === 'Deleting') await release(claim, deps, signal);
+    for (const claim of claims) {
+      // It took the guest over from this very VM, which is about to be seen elsewhere: the guest is its to end.
+      const took = claim.spec.standsInFor?.uid === vm.metadata.uid;
+      if (wishOf(claim) === 'Deleting' && !took) await release(claim, deps, signal);
+    }
   }
   return hold?.retryMs === undefined ? {} : { requeueAfterMs: hold.retryMs };
 }

@@ -79,12 +79,9 @@ export function openFailover(
   options: Omit<FailoverOptions, 'sendTo'>,
   connectionTo: (server: string) => Connection,
 ): { readonly send: Transport } & AsyncDisposable {
-  const transports = new Map(
-    options.servers.servers.map((server) => [
-      server,
-      new HttpsTransport(connectionTo(server), { connectTimeoutMs: CONNECT_TIMEOUT_MS }),
-    ]),
-  );
+  const { servers } = options.servers;
+  const patience = servers.length > 1 ? { connectTimeoutMs: CONNECT_TIMEOUT_MS } : {};
+  const transports = new Map(servers.map((server) => [server, new HttpsTransport(connectionTo(server), patience)]));
   const sendTo = (server: string) => {
     const transport = transports.get(server);
     if (transport === undefined) throw new TypeError(`${server} is none of the servers`);

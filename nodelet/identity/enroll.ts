@@ -51,7 +51,8 @@ async function certify(
   const ca = await authorityOfAny(token, servers, clock, signal);
   const authorization = async () => `Bearer ${token.text}`;
   await using transport = openFailover({ servers, clock, random }, (server) => ({ server, ca, authorization }));
-  return requestCertificate(new ApiClient(transport.send), token.host, key, signal);
+  // Awaited here: the connection ends with this function.
+  return await requestCertificate(new ApiClient(transport.send), token.host, key, signal);
 }
 
 /** The token's authority as the first server shows it that can be reached. */

@@ -3,6 +3,7 @@ import type { Host } from '../../resources/kinds/host.ts';
 import { VM } from '../../resources/kinds/vm.ts';
 import { findCondition } from '../../resources/meta/condition.ts';
 import { FleetWorld } from '../harness/fleet-world.ts';
+import { keeps, tells } from '../harness/pool-story.ts';
 import type { RawAnswer } from '../harness/raw.ts';
 
 const SMALL = { vcpus: 1, memory: '2Gi' };
@@ -177,6 +178,32 @@ describe('the story of a host that is drained', function () {
     await world.until('it is over', () => standIns(world).length === 0);
     assert.deepEqual([placeOf(world), isReady(world)], ['old', true]);
     assert.deepEqual(guests(world, 'old', 'new'), ['old: acme/web', 'new:']);
+  });
+
+  it('ended at the moment at which a VM would be deleted keeps it', async () => {
+    await using world = await aMovableVM({ ttl: '8h' });
+    let ended = false;
+    world.fleet.onRequest = async (identity, { method, path }) => {
+      if (ended || identity !== 'system:controller:drain' || method !== 'GET' || !path.endsWith('/hosts/old')) return;
+      ended = true;
+      await drains(world, 'old', null);
+    };
+    await drains(world, 'old', { mode: 'EvictEphemeral' });
+    await world.until('it is over', () => ended && told(world, 'old') === 'not drained');
+    await world.passes('1m');
+    assert.equal(world.vm('acme/web')?.metadata.deletionTimestamp, undefined);
+    assert.equal(isReady(world), true);
+  });
+
+  it('takes the warm guests of a pool along with what is ephemeral, and the pool has others elsewhere', async () => {
+    await using world = await aFleet('old');
+    await keeps(world, { replicas: 2, size: SMALL });
+    await world.until('it is warm', () => world.guestsOn('old').size === 2 && tells(world).startsWith('2 of 2'));
+    await world.mac('new');
+    await drains(world, 'old', { mode: 'EvictEphemeral' });
+    await world.until('it is drained', () => told(world, 'old') === 'True Empty 0/0/0');
+    await world.until('it is warm again', () => world.guestsOn('new').size === 2 && tells(world).startsWith('2 of 2'));
+    assert.equal(world.guestsOn('old').size, 0);
   });
 
   it('changed to another mode midway goes on with that', async () => {

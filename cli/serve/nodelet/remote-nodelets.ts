@@ -15,6 +15,7 @@ import type { Logger } from '../../../resources/ambient/log.ts';
 import type { HostPlan } from '../drivers.ts';
 import type { Home } from '../home.ts';
 import { RunningFleet } from '../running-fleet.ts';
+import { Arrivals } from './arrivals.ts';
 import type { KnownHost } from './identities.ts';
 import { SharedImages } from './shared-images.ts';
 
@@ -40,7 +41,8 @@ export function startRemoteNodelets(
     hosts.map(({ transport }) => transport.send),
     deps,
   );
-  const done = hosts.map((host) => ({ done: host.run(images, ending.signal) }));
+  const arrivals = new Arrivals();
+  const done = hosts.map((host) => ({ done: host.run(images, arrivals, ending.signal) }));
   return new RunningFleet([...done, { done: images.run(ending.signal) }], ending);
 }
 
@@ -72,9 +74,11 @@ class RemoteHost {
   }
 
   /** Runs until the signal aborts. Call it once. */
-  async run(images: SharedImages, signal: AbortSignal): Promise<void> {
+  async run(images: SharedImages, arrivals: Arrivals, signal: AbortSignal): Promise<void> {
     await using transport = this.transport;
     const client = new ApiClient(transport.send);
+    await arrivals.enter(() => this.#identity.controlPlane(client, signal), signal).catch(() => {});
+    if (signal.aborted) return;
     const start = (outside: Outside, ends: AbortSignal) => this.#runNodelet(outside, client, images, ends);
     await together([(ends) => this.#plan.run(start, ends), (ends) => this.#identity.keep(client, ends)], signal);
   }

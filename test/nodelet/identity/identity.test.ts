@@ -152,6 +152,15 @@ describe('enrolling', () => {
     assert.equal(own.metadata.uid, uid);
   });
 
+  it('leaves no connection behind', async () => {
+    await world.makeHost('brief');
+    const token = await world.mint('brief');
+    const open = () => process.getActiveResourcesInfo().filter((what) => what === 'TCPSocketWrap').length;
+    const before = open();
+    await enroll(token, fileOf('brief'), deps(server.url), signal);
+    await until('its connections are closed', () => open() <= before);
+  });
+
   it('goes to the next server when one is not there', async () => {
     await world.makeHost('second');
     await enroll(await world.mint('second'), fileOf('second'), deps('https://127.0.0.1:1', server.url), signal);
