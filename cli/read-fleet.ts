@@ -9,7 +9,7 @@ import { listAll } from './list-all.ts';
 import { HOSTS, IMAGES, POLICIES, POOLS, TENANTS, VMS } from './vm-ref.ts';
 import { VOLUMES } from './volume-ref.ts';
 
-interface FleetRead {
+export interface FleetRead {
   readonly world: World;
   readonly hosts: readonly Host[];
 }

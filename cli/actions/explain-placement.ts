@@ -4,11 +4,12 @@ import { counted } from '../../resources/meta/counted.ts';
 import { type Replay, replay } from '../../resources/placement/replay.ts';
 import type { Target } from '../coppice-command.ts';
 import { type Io, printLine } from '../io.ts';
-import { readFleet } from '../read-fleet.ts';
+import { type FleetRead, readFleet } from '../read-fleet.ts';
 import { renderJson } from '../render/json.ts';
 import { renderTable } from '../render/table.ts';
-import { openSession } from '../session.ts';
+import { openSession, type Session } from '../session.ts';
 import { VMS } from '../vm-ref.ts';
+import { moveOf, uncordonStep, volumeStep } from './placement-help.ts';
 import { nextStep } from './placement-steps.ts';
 
 /** What is known of where a VM is or why it waits. */
@@ -21,6 +22,8 @@ interface Explained {
   readonly stored?: Stored;
   /** What it would say now; absent for whoever may not see hosts. */
   readonly now?: Replay;
+  /** What the drain of its host makes of it, where it is moved. */
+  readonly move?: string;
   /** What may help, where it waits. */
   readonly next?: string;
 }
@@ -41,7 +44,7 @@ export async function explainPlacement(
   await using session = await openSession(io, target);
   const vm = await session.client.resource<VM>(VMS, session.namespace).get(name, io.signal);
   const fleet = await readFleet(session.client, io.signal);
-  const explained = explainedOf(vm, fleet && replay(vm, fleet.world, fleet.hosts));
+  const explained = await withHelp(explainedOf(vm, fleet && replay(vm, fleet.world, fleet.hosts)), vm, session, fleet);
   if (json) io.stdout.write(renderJson(explained));
   else printExplained(io, explained);
 }
@@ -65,6 +68,24 @@ function explainedOf(vm: VM, now: Replay | undefined): Explained {
   };
 }
 
+/** What is known beyond what the filters say: of its volumes, of hosts that are only cordoned, and of the drain of its host. */
+async function withHelp(
+  explained: Explained,
+  vm: VM,
+  session: Session,
+  fleet: FleetRead | undefined,
+): Promise<Explained> {
+  const { state, now, stored } = explained;
+  if (state === 'Bound') {
+    const move = await moveOf(vm, session, fleet);
+    return move === undefined ? explained : { ...explained, move: move.now, ...(move.next && { next: move.next }) };
+  }
+  if (state !== 'Waiting' || now?.decision?.kind === 'bind') return explained;
+  const reason = now?.decision?.reason ?? stored?.reason;
+  const known = reason === 'VolumeNotReady' ? await volumeStep(vm, session) : fleet && uncordonStep(vm, fleet);
+  return known === undefined ? explained : { ...explained, next: known };
+}
+
 function storedOf(vm: VM): Stored | undefined {
   const scheduled = findCondition(vm, 'Scheduled');
   if (scheduled === undefined) return undefined;
@@ -83,7 +104,7 @@ function printExplained(io: Io, explained: Explained): void {
   const states = { Bound: `is bound to ${host}`, Waiting: 'waits for a host', Leaving: 'is being deleted' };
   printLine(io, `VM ${vm} ${states[state]}.`);
   if (now !== undefined && now.hosts.length > 0) {
-    const rows = now.hosts.map(({ host: each, refusal, own, paidFor }) => [
+    const rows = atOnce(now.hosts).map(({ host: each, refusal, own, paidFor }) => [
       each,
       refusal === undefined ? 'yes' : 'no',
       refusal?.filter ?? (own ? 'it is here' : paidFor ? 'its tenant leases it' : ''),
@@ -97,7 +118,17 @@ function printExplained(io: Io, explained: Explained): void {
   if (next !== undefined) printLine(io, `Next:   ${next}`);
 }
 
-function nowText({ state, now }: Explained): string {
+/** What turns all hosts down alike is told once. */
+function atOnce(hosts: Replay['hosts']): Replay['hosts'] {
+  const [first] = hosts;
+  const alike = ({ refusal, own, paidFor }: Replay['hosts'][number]) =>
+    !own && !paidFor && refusal?.filter === first?.refusal?.filter && refusal?.message === first?.refusal?.message;
+  if (first?.refusal === undefined || hosts.length < 2 || !hosts.every(alike)) return hosts;
+  return [{ ...first, host: `all ${hosts.length}` }];
+}
+
+function nowText({ state, now, move }: Explained): string {
+  if (move !== undefined) return move;
   if (now === undefined) return 'hosts are not yours to see; what placement said last tells why';
   const { decision } = now;
   if (decision === undefined) {

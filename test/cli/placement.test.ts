@@ -3,6 +3,7 @@ import { Host } from '../../resources/kinds/host.ts';
 import { Image } from '../../resources/kinds/image.ts';
 import { Tenant } from '../../resources/kinds/tenant.ts';
 import { VM } from '../../resources/kinds/vm.ts';
+import { Volume } from '../../resources/kinds/volume.ts';
 import { aHost, anImage, type HostWish } from '../harness/builders.ts';
 import { CliFolder } from '../harness/run-cli.ts';
 import { listenTestServer, OPERATOR_TOKEN, startTestServer, type TestServer } from '../harness/server.ts';
@@ -109,6 +110,49 @@ describe('coppice explain-placement and rebalance', () => {
     assert.match(stdout, /^VM beta\/web is bound to mac-2\./);
     assert.match(stdout, /\nmac-2 +yes +it is here\n/);
     assert.match(stdout, /\nNow: +it stays/);
+  });
+
+  it('tells once what turns all hosts down alike, and what would bring a stranded volume back', async () => {
+    const volumes = server.client.resource<Volume>(Volume, 'beta');
+    await volumes.create({ ...coppice, kind: 'Volume', metadata: { name: 'data' }, spec: { size: '1Gi' } });
+    await aVM('db-1', { image: 'linux', volumes: [{ name: 'none' }] });
+    const none = await folder.run(['explain-placement', 'db-1']);
+    assert.match(none.stdout, /\nall 2 +no +VolumeNotFound +\S/);
+    assert.doesNotMatch(none.stdout, /mac-/);
+    const room = { driver: { volumes: true }, allocatable: { disk: '256Gi' } };
+    await server.client.resource<Host>(Host).patch('mac-2', { status: room }, { subresource: 'status' });
+    await volumes.patch('data', { spec: { hostName: 'mac-2' } });
+    await volumes.patch('data', { status: { phase: 'Stranded' } }, { subresource: 'status' });
+    await aVM('db-2', { image: 'linux', volumes: [{ name: 'data' }] });
+    const stranded = await folder.run(['explain-placement', 'db-2']);
+    assert.match(stranded.stdout, /\nNext: .*coppice lease create --host mac-2 -n beta\n$/);
+    for (const name of ['db-1', 'db-2']) await server.client.resource<VM>(VM, 'beta').delete(name);
+  });
+
+  it('tells of a host that only its cordon keeps from being fit', async () => {
+    const hosts = server.client.resource<Host>(Host);
+    await hosts.patch('mac-2', { spec: { cordoned: true } });
+    await aVM('api', { image: 'linux', size: { vcpus: 1, memory: '1Gi' } });
+    const { stdout } = await folder.run(['explain-placement', 'api']);
+    assert.match(
+      stdout,
+      /\nNow: +LeasedToOthers.*\nNext: +it would fit on mac-2, which is cordoned: coppice uncordon mac-2\n$/,
+    );
+    await server.client.resource<VM>(VM, 'beta').delete('api');
+    await hosts.patch('mac-2', { spec: { cordoned: null } });
+  });
+
+  it('tells of a VM that a drain moves what it waits for, and where to look next', async () => {
+    const hosts = server.client.resource<Host>(Host);
+    const drain = { mode: 'Reschedule', startedAt: '2026-01-01T00:00:00Z', evicting: 0, rescheduling: 1, kept: 0 };
+    const waiting = [{ vm: 'beta/web', reason: '0 of 2 hosts fit' }];
+    await hosts.patch('mac-2', { spec: { drain: { mode: 'Reschedule' } } });
+    await hosts.patch('mac-2', { status: { drain: { ...drain, waiting } } }, { subresource: 'status' });
+    const { stdout } = await folder.run(['explain-placement', 'web']);
+    assert.match(stdout, /\nNow: +host mac-2 is drained; it waits: 0 of 2 hosts fit\n/);
+    assert.match(stdout, /\nNext: +see how far it is: coppice drain-status mac-2\n$/);
+    await hosts.patch('mac-2', { spec: { drain: null, cordoned: null } });
+    await hosts.patch('mac-2', { status: { drain: null } }, { subresource: 'status' });
   });
 
   it('ends with 1 for a VM that is not there, and without one', async () => {
