@@ -3,18 +3,41 @@ import { findCondition } from '../../resources/meta/condition.ts';
 import type { Target } from '../coppice-command.ts';
 import { hostName } from '../host-ref.ts';
 import { type Io, printLine } from '../io.ts';
+import { listAll } from '../list-all.ts';
 import { renderJson } from '../render/json.ts';
-import { alignColumns } from '../render/table.ts';
+import { alignColumns, renderTable } from '../render/table.ts';
 import { openSession } from '../session.ts';
 import { HOSTS } from '../vm-ref.ts';
 
-/** Tells how far the drain of a host is. */
+/** Tells how far the drains of hosts are; where none is named, of all that are drained. */
 export async function drainStatus(io: Io, target: Target, words: readonly string[], json: boolean): Promise<void> {
-  const name = hostName(words, 'drain-status');
+  const names = words.map((word) => hostName([word], 'drain-status'));
   await using session = await openSession(io, target);
-  const host = await session.client.resource<Host>(HOSTS).get(name, io.signal);
-  if (json) io.stdout.write(renderJson(facts(host)));
-  else print(io, host);
+  const hosts = session.client.resource<Host>(HOSTS);
+  const [first, ...others] = await Promise.all(names.map((name) => hosts.get(name, io.signal)));
+  if (first === undefined) return tellAll(io, (await listAll(hosts, {}, io.signal)).items, json);
+  if (json) return void io.stdout.write(renderJson(others.length === 0 ? facts(first) : [first, ...others].map(facts)));
+  print(io, first);
+  for (const host of others) {
+    printLine(io, '');
+    print(io, host);
+  }
+}
+
+function tellAll(io: Io, hosts: readonly Host[], json: boolean): void {
+  const draining = hosts.filter(({ spec }) => spec.drain !== undefined);
+  if (json) return void io.stdout.write(renderJson(draining.map(facts)));
+  if (draining.length === 0) return printLine(io, 'no host is being drained');
+  const rows = draining.map((host) => {
+    const { evicting = 0, rescheduling = 0, kept = 0 } = host.status?.drain ?? {};
+    const drained = findCondition(host, 'Drained');
+    return [
+      ...[host.metadata.name, host.spec.drain?.mode ?? '', drained?.status ?? 'Unknown'],
+      ...[evicting, rescheduling, kept].map(String),
+      drained?.message ?? 'no controllers have looked at it yet',
+    ];
+  });
+  io.stdout.write(renderTable(['Host', 'Mode', 'Drained', 'Going', 'Moving', 'Staying', ''], rows));
 }
 
 /** What is asked, what came of it, and what the controllers say of it. */

@@ -2,9 +2,9 @@ import type { ResourceClient } from '../../apiserver/client/client.ts';
 import type { Host } from '../../resources/kinds/host.ts';
 import { type Condition, findCondition } from '../../resources/meta/condition.ts';
 import type { Target } from '../coppice-command.ts';
-import { Failure } from '../failure.ts';
+import { Failure, usage } from '../failure.ts';
 import { hostName } from '../host-ref.ts';
-import { type Io, printLine } from '../io.ts';
+import { type Io, printLine, warn } from '../io.ts';
 import { openSession } from '../session.ts';
 import { HOSTS } from '../vm-ref.ts';
 import { Deadline, durationFlag } from '../wait/deadline.ts';
@@ -28,16 +28,36 @@ const MODES: Readonly<Record<string, Mode>> = {
   reschedule: 'Reschedule',
 };
 
-/** Asks that a host is drained and, unless told not to, waits until it is. */
+/** Asks that hosts are drained and, unless told not to, waits until all are. */
 export async function drain(io: Io, target: Target, options: DrainOptions): Promise<void> {
-  const name = hostName(options.words, 'drain');
+  if (options.words.length === 0) throw usage('name the host', 'drain');
+  const names = [...new Set(options.words.map((word) => hostName([word], 'drain')))];
   const timeoutMs = durationFlag('timeout', options.timeout);
   await using session = await openSession(io, target);
   const hosts = session.client.resource<Host>(HOSTS);
   const wish = { mode: MODES[options.mode], force: options.force || null };
-  const asked = await hosts.patch(name, { spec: { drain: wish } }, { fieldManager: 'coppice' }, io.signal);
-  if (!options.wait) return printLine(io, `host.coppice.dev/${name} drain requested`);
-  await drained(io, hosts, asked, timeoutMs);
+  // One that is not there, or is named wrongly, is found before any is drained.
+  if (names.length > 1) await Promise.all(names.map((name) => hosts.get(name, io.signal)));
+  const asked: Host[] = [];
+  for (const name of names) {
+    asked.push(await hosts.patch(name, { spec: { drain: wish } }, { fieldManager: 'coppice' }, io.signal));
+    if (!options.wait) printLine(io, `host.coppice.dev/${name} drain requested`);
+  }
+  if (options.wait) await allDrained(io, hosts, asked, timeoutMs);
+}
+
+/** Those that are not drained in time are all told of. */
+async function allDrained(io: Io, hosts: ResourceClient<Host>, asked: readonly Host[], timeoutMs: number) {
+  const outcomes = await Promise.allSettled(asked.map((host) => drained(io, hosts, host, timeoutMs)));
+  const failures = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason] : []));
+  const other = failures.find((failure) => !(failure instanceof Failure));
+  if (other !== undefined) throw other;
+  const last = failures.pop();
+  for (const failure of failures) {
+    warn(io, `error: ${failure.message}`);
+    if (failure.hint !== undefined) warn(io, `hint: ${failure.hint}`);
+  }
+  if (last !== undefined) throw last;
 }
 
 async function drained(io: Io, hosts: ResourceClient<Host>, asked: Host, timeoutMs: number): Promise<void> {

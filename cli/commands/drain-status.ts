@@ -3,9 +3,10 @@ import { CoppiceCommand, targetFlags, targetOf, words } from '../coppice-command
 
 export default class DrainStatus extends CoppiceCommand {
   static override strict = false;
-  static override summary = 'Tell how far the drain of a host is, and what stands in its way.';
-  static override usage = 'drain-status HOST [-o json]';
-  static override examples = ['coppice drain-status mac-1'];
+  static override summary =
+    'Tell how far the drains of hosts are, and what stands in their way; of all that are drained where none is named.';
+  static override usage = 'drain-status [HOST…] [-o json]';
+  static override examples = ['coppice drain-status', 'coppice drain-status mac-1'];
   static override flags = {
     kubeconfig: targetFlags.kubeconfig,
     context: targetFlags.context,

@@ -3,11 +3,11 @@ import { CoppiceCommand, targetFlags, targetOf, words } from '../coppice-command
 
 export default class Drain extends CoppiceCommand {
   static override strict = false;
-  static override summary = 'Empty a host, as far as the mode says, and wait until it is; it takes nothing new.';
+  static override summary = 'Empty hosts, as far as the mode says, and wait until they are; they take nothing new.';
   static override description =
     'cordon keeps all VMs; evict-ephemeral deletes those with a ttl or the label coppice.dev/ephemeral=true; reschedule does that too, and starts VMs with reschedulable: true on another host before they end here. All others stay. Coppice uncordon ends a drain.';
   static override usage =
-    'drain HOST [--mode cordon|evict-ephemeral|reschedule] [--force] [--timeout DURATION | --no-wait]';
+    'drain HOST… [--mode cordon|evict-ephemeral|reschedule] [--force] [--timeout DURATION | --no-wait]';
   static override examples = [
     'coppice drain mac-1 --mode evict-ephemeral',
     'coppice drain mac-1 --mode reschedule --timeout 10m',
@@ -20,8 +20,8 @@ export default class Drain extends CoppiceCommand {
       description: 'what goes',
       options: ['cordon', 'evict-ephemeral', 'reschedule'],
     }),
-    force: Flags.boolean({ default: false, description: 'drain a leased host too' }),
-    wait: Flags.boolean({ default: true, allowNo: true, description: 'wait until it is drained' }),
+    force: Flags.boolean({ default: false, description: 'drain leased hosts too' }),
+    wait: Flags.boolean({ default: true, allowNo: true, description: 'wait until all are drained' }),
     timeout: Flags.string({ default: '60s', description: 'how long to wait, such as 15m; 0s is for ever' }),
   };
 

@@ -120,6 +120,8 @@ describe('coppice volume', () => {
     assert.equal(unsaid.code, 1);
     assert.match(unsaid.stderr, /this deletes volume data and all that is on it/);
     assert.equal((await volumes().get('data')).metadata.deletionTimestamp, undefined);
+    const several = await run('delete', 'data', 'vol/none');
+    assert.match(several.stderr, /this deletes 2 volumes \(data, none\) and all that is on them/);
     const said = await run('delete', 'data', '-y', '--no-wait');
     assert.equal(said.code, 0, said.stderr);
     assert.notEqual((await volumes().get('data')).metadata.deletionTimestamp, undefined);

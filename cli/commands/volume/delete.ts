@@ -3,15 +3,15 @@ import { CoppiceCommand, targetFlags, targetOf, words } from '../../coppice-comm
 
 export default class VolumeDelete extends CoppiceCommand {
   static override strict = false;
-  static override summary = 'Delete a volume, and what is on it.';
+  static override summary = 'Delete volumes, and what is on them.';
   static override description =
-    'Not while a VM has it. Asks first on a terminal; elsewhere it needs -y. Waits until the file is gone from its host.';
-  static override usage = 'volume delete NAME [-y]';
+    'Not while a VM has one. Asks first on a terminal; elsewhere it needs -y. Waits until the files are gone from their hosts.';
+  static override usage = 'volume delete NAME… [-y]';
   static override examples = ['coppice volume delete pg-data -n acme -y'];
   static override flags = {
     ...targetFlags,
     yes: Flags.boolean({ default: false, char: 'y', description: 'do not ask' }),
-    wait: Flags.boolean({ description: 'wait until it is gone', default: true, allowNo: true }),
+    wait: Flags.boolean({ description: 'wait until they are gone', default: true, allowNo: true }),
     timeout: Flags.string({ description: 'how long to wait', default: '60s' }),
   };
 

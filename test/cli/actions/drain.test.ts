@@ -122,6 +122,46 @@ describe('drains from the command line', function () {
     assert.deepEqual([json.host, json.drain, json.progress, json.drained.status], ['mac-1', drain, progress, 'False']);
   });
 
+  it('take several hosts, none of which is drained where one is not there, and say which are not in time', async () => {
+    const other = (status: JsonObject) =>
+      api.put('hosts', { metadata: { name: 'mac-2', generation: 2 }, spec: { group: 'default', drain }, status });
+    const wrong = await run('drain', 'mac-1', 'mac-2');
+    assert.deepEqual([wrong.code, writes()], [1, []]);
+    other({});
+    const asked = await run('drain', 'mac-1', 'host/mac-2', '--no-wait');
+    assert.match(asked.stdout, /^host.coppice.dev\/mac-1 drain requested\nhost.coppice.dev\/mac-2 drain requested\n$/);
+    host({ drain }, drained('False', '1 VM goes'));
+    other(drained('True', 'no VM is left'));
+    const half = await run('drain', 'mac-1', 'mac-2', '--mode', 'reschedule', '--timeout', '1s');
+    assert.deepEqual([half.code, half.stdout], [1, 'host.coppice.dev/mac-2 drained: no VM is left\n']);
+    assert.match(half.stderr, /^error: mac-1 is not drained yet: 1 VM goes\n/);
+    other(drained('False', '2 VMs go'));
+    const none = await run('drain', 'mac-1', 'mac-2', '--timeout', '1s');
+    assert.match(
+      none.stderr,
+      /^error: mac-1 is not drained yet: 1 VM goes\n[\s\S]*error: mac-2 is not drained yet: 2 VMs go\n/,
+    );
+  });
+
+  it('are told of all at once, where no host is named', async () => {
+    assert.equal((await run('drain-status')).stdout, 'no host is being drained\n');
+    api.put('hosts', { metadata: { name: 'mac-2', generation: 2 }, spec: { group: 'default' }, status: {} });
+    const progress = { mode: 'Reschedule', startedAt: SINCE, evicting: 1, rescheduling: 2, kept: 3 };
+    host({ drain }, { ...drained('False', '3 VMs go'), drain: progress });
+    const { stdout } = await run('drain-status');
+    assert.match(
+      stdout,
+      /^HOST +MODE +DRAINED +GOING +MOVING +STAYING *\nmac-1 +Reschedule +False +1 +2 +3 +3 VMs go\n$/,
+    );
+    const json = JSON.parse((await run('drain-status', '-o', 'json')).stdout);
+    assert.deepEqual(
+      json.map(({ host: name }: { host: string }) => name),
+      ['mac-1'],
+    );
+    const both = await run('drain-status', 'mac-1', 'mac-2');
+    assert.match(both.stdout, /^Host +mac-1\n[\s\S]*\n\nhost.coppice.dev\/mac-2 is not being drained\n$/);
+  });
+
   it('are ended by uncordon, together with the cordon', async () => {
     host({ drain, cordoned: true });
     assert.equal((await run('uncordon', 'mac-1')).stdout, 'host.coppice.dev/mac-1 uncordoned, its drain ended\n');
