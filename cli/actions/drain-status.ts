@@ -26,8 +26,14 @@ export async function drainStatus(io: Io, target: Target, words: readonly string
 
 function tellAll(io: Io, hosts: readonly Host[], json: boolean): void {
   const draining = hosts.filter(({ spec }) => spec.drain !== undefined);
-  if (json) return void io.stdout.write(renderJson(draining.map(facts)));
-  if (draining.length === 0) return printLine(io, 'no host is being drained');
+  if (json) {
+    io.stdout.write(renderJson(draining.map(facts)));
+    return;
+  }
+  if (draining.length === 0) {
+    printLine(io, 'no host is being drained');
+    return;
+  }
   const rows = draining.map((host) => {
     const { evicting = 0, rescheduling = 0, kept = 0 } = host.status?.drain ?? {};
     const drained = findCondition(host, 'Drained');

@@ -77,12 +77,13 @@ export const LeaseSet = defineCoppiceKind({
     labelSelectorPath: '.status.selector',
   },
   columns: [
+    { name: 'Ready', type: 'string', jsonPath: '.status.conditions[?(@.type=="Ready")].status' },
     { name: 'Wanted', type: 'integer', jsonPath: '.status.wanted' },
     { name: 'Active', type: 'integer', jsonPath: '.status.active' },
     { name: 'Pending', type: 'integer', jsonPath: '.status.pending' },
     { name: 'Surplus', type: 'integer', jsonPath: '.status.surplus' },
     { name: 'Next Release', type: 'string', jsonPath: '.status.nextRelease', priority: 1 },
-    { name: 'Why', type: 'string', jsonPath: '.status.conditions[?(@.type=="Ready")].reason', priority: 1 },
+    { name: 'Why', type: 'string', jsonPath: '.status.conditions[?(@.status=="False")].reason' },
   ],
   nameRule: 'label',
   rules: {

@@ -86,7 +86,10 @@ export const leaseTemplateSpec = Type.Object(
 const status = Type.Object(
   {
     phase: Type.Optional(
-      oneOf(['Pending', 'Active', 'Ending', 'Ended'], { description: 'Where it is in its life, in one word.' }),
+      oneOf(['Pending', 'Active', 'Ending', 'Ended'], {
+        description:
+          'Where it is in its life. Pending: it has no host yet; Active: it has one; Ending: it is over, and its guests go; Ended: it has none any more.',
+      }),
     ),
     host: Type.Optional(Type.String({ description: 'The leased host.' })),
     hostUID: Type.Optional(Type.String({ description: 'Its uid: another host of that name is not it.' })),

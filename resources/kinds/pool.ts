@@ -74,7 +74,7 @@ export const Pool = defineCoppiceKind({
     { name: 'Warming', type: 'integer', jsonPath: '.status.warming' },
     { name: 'Claimed', type: 'integer', jsonPath: '.status.claimed' },
     { name: 'Shared', type: 'boolean', jsonPath: '.spec.shared', priority: 1 },
-    { name: 'Why', type: 'string', jsonPath: '.status.conditions[?(@.type=="Ready")].reason', priority: 1 },
+    { name: 'Why', type: 'string', jsonPath: '.status.conditions[?(@.status=="False")].reason' },
   ],
   nameRule: 'label',
   rules: { causes: poolCauses, guards: [livingTenant, knownSize, operatorsShare] },

@@ -228,6 +228,7 @@ export const VM = defineCoppiceKind({
     { name: 'Ready', type: 'string', jsonPath: '.status.conditions[?(@.type=="Ready")].status' },
     { name: 'Host', type: 'string', jsonPath: '.status.host' },
     { name: 'Image', type: 'string', jsonPath: '.spec.image' },
+    { name: 'Pool', type: 'string', jsonPath: '.metadata.labels.coppice\\.dev/pool' },
     { name: 'VCPUs', type: 'integer', jsonPath: '.spec.resolved.vcpus', priority: 1 },
     { name: 'Memory', type: 'string', jsonPath: '.spec.resolved.memory', priority: 1 },
     { name: 'Started From', type: 'string', jsonPath: '.status.startedFrom', priority: 1 },

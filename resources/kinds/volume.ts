@@ -27,7 +27,7 @@ const status = Type.Object(
     phase: Type.Optional(
       oneOf(['Pending', 'Available', 'Attached', 'Stranded', 'Lost'], {
         description:
-          'Where it is in its life. Stranded: its host is no longer leased by its tenant, and no VM can have it until it is again; Lost: its data is gone.',
+          'Where it is in its life. Pending: it has no host or no file yet; Available: a VM can have it; Attached: a VM has it; Stranded: its host is no longer leased by its tenant, and no VM can have it until it is again; Lost: its data is gone.',
         ...WRITER,
       }),
     ),
@@ -69,11 +69,12 @@ export const Volume = defineCoppiceKind({
   status,
   columns: [
     { name: 'Phase', type: 'string', jsonPath: '.status.phase' },
+    { name: 'Ready', type: 'string', jsonPath: '.status.conditions[?(@.type=="Ready")].status' },
     { name: 'Size', type: 'string', jsonPath: '.spec.size' },
     { name: 'Host', type: 'string', jsonPath: '.spec.hostName' },
     { name: 'VM', type: 'string', jsonPath: '.status.attachedTo' },
     { name: 'ID', type: 'string', jsonPath: '.status.id', priority: 1 },
-    { name: 'Why', type: 'string', jsonPath: '.status.conditions[?(@.type=="Ready")].reason', priority: 1 },
+    { name: 'Why', type: 'string', jsonPath: '.status.conditions[?(@.status=="False")].reason' },
   ],
   selectableFields: ['spec.hostName', 'status.phase'],
   nameRule: 'label',

@@ -130,7 +130,7 @@ describe('coppice and sets of leases', () => {
     const { stdout } = await run('get', 'leasesets', '-o', 'wide');
     assert.match(
       stdout,
-      /^NAME +WANTED +ACTIVE +PENDING +SURPLUS +NEXT RELEASE +WHY +AGE\nbuilders +2 +2 +0 +0 +Active /,
+      /^NAME +READY +WANTED +ACTIVE +PENDING +SURPLUS +NEXT RELEASE +WHY +AGE\nbuilders +True +2 +2 +0 +0 +\d+\w+\n/,
     );
     const list = await run('lease', 'list', '-o', 'table');
     assert.match(

@@ -56,7 +56,7 @@ describe('coppice pool', () => {
     const status = { wanted: 3, ready: 2, warming: 1, claimed: 7 };
     await pools().patch('warm', { status }, { subresource: 'status' });
     const { stdout } = await run('list', '-o', 'table');
-    assert.match(stdout, /^NAME +IMAGE +WANTED +READY +WARMING +CLAIMED +AGE$/m);
+    assert.match(stdout, /^NAME +IMAGE +WANTED +READY +WARMING +CLAIMED +WHY +AGE$/m);
     assert.match(stdout, /^warm +tiny +3 +2 +1 +7 /m);
   });
 
