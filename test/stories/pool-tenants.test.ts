@@ -16,14 +16,14 @@ describe('a shared pool', () => {
     await world.mac('rented');
     await world.mac('free');
     for (const name of ['ops', 'acme']) await world.tenant(name);
-    await world.asks({ hostName: 'rented' });
-    await world.until('the lease is granted', () => world.tells().startsWith('Active'));
+    await world.asks({ hostName: 'rented' }, 'ops/ci');
+    await world.until('the lease is granted', () => world.tells('ops/ci').startsWith('Active'));
     await keeps(world, { shared: true, replicas: 2 }, 'ops/common');
     await world.until('it is warm', () => tells(world, 'ops/common') === '2 of 2, Warm');
     return world;
   }
 
-  it('runs where nobody leases, and gives nobody a guest while the policy does not say so', async () => {
+  it('runs where nobody leases, its own tenant neither, and gives nobody a guest while the policy does not say so', async () => {
     await using world = await shared();
     assert.deepEqual(new Set(members(world, 'ops/common').map((vm) => vm.spec.hostName)), new Set(['free']));
     await asks(world, 'web');

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { Image } from '../../resources/kinds/image.ts';
 import type { Pool } from '../../resources/kinds/pool.ts';
 import { VM } from '../../resources/kinds/vm.ts';
+import { forbidden } from '../../resources/meta/api-error.ts';
 import { findCondition } from '../../resources/meta/condition.ts';
 import { FleetWorld } from '../harness/fleet-world.ts';
 import { asks, cameUp, keeps, members, pool, tells } from '../harness/pool-story.ts';
@@ -53,6 +54,36 @@ describe('a pool', () => {
     await world.stopControllers();
     world.startControllers();
     await world.until('it refills', () => tells(world) === '5 of 5, 5 claimed, Warm');
+  });
+
+  it('gives a guest that comes up to a VM that waits, for there is no room for another', async () => {
+    await using world = await FleetWorld.start();
+    await world.mac('a');
+    await world.tenant('acme');
+    const size = { vcpus: 1, memory: '10Gi' };
+    await world.suffers('a', { fault: 'SlowOperation', operation: 'Start', takes: '20s' });
+    await keeps(world, { replicas: 1, size });
+    await world.until('it is on the way', () => members(world)[0]?.status?.guest?.power === 'Starting');
+    await asks(world, 'quick', { size });
+    await world.until('it waits', () => world.vm('acme/quick')?.status?.conditions?.[0]?.reason !== undefined);
+    assert.equal(world.vm('acme/quick')?.spec.hostName, undefined);
+    await world.until('it is up', () => cameUp(world, 'acme/quick') === 'pool');
+    await world.until('the pool says why it is not', () => tells(world) === '0 of 1, 1 warming, 1 claimed, NoHostFits');
+  });
+
+  it('is no reason to wait: where the server does not let a guest be taken, a VM starts its own', async () => {
+    await using world = await warm({ replicas: 1 });
+    await world.until('it is warm', () => tells(world) === '1 of 1, Warm');
+    let refused = 0;
+    world.fleet.onRequest = (identity, { body }) => {
+      if (!identity.endsWith(':placement') || !new TextDecoder().decode(body).includes('guestID')) return;
+      refused++;
+      const cause = { reason: 'NotClaimable', message: 'no' };
+      throw forbidden({ group: 'coppice.dev', plural: 'vms' }, 'quick', 'no', cause);
+    };
+    await asks(world, 'quick');
+    await world.until('it is up', () => cameUp(world, 'acme/quick') === 'cold');
+    assert.equal(refused, 1);
   });
 
   it('gives nothing to a VM that asks for something else', async () => {
@@ -145,8 +176,11 @@ describe('a pool and a quota', () => {
   it('gives way to VMs of its tenant that could take its members, up or not', async () => {
     await using world = await warm({ replicas: 3 }, { maxVMs: 4 });
     await world.until('it is warm', () => tells(world) === '3 of 3, Warm');
+    // Nobody takes any as yet.
+    await world.stopControllers();
     for (const name of ['a', 'b', 'c', 'd']) assert.equal((await asks(world, name)).status, 201);
     assert.equal((await asks(world, 'e')).status, 403);
+    world.startControllers();
     await world.until('all are up', () =>
       ['a', 'b', 'c', 'd'].every((name) => cameUp(world, `acme/${name}`) !== undefined),
     );
