@@ -20,6 +20,7 @@ export interface Seen {
   readonly leases?: readonly KubeObject[] | undefined;
   readonly volumes?: readonly KubeObject[] | undefined;
   readonly leaseSets?: readonly KubeObject[] | undefined;
+  readonly pools?: readonly KubeObject[] | undefined;
   readonly policies?: readonly KubeObject[] | undefined;
   /** What the server says of itself. */
   readonly shortages?: readonly Trouble[];
@@ -43,6 +44,7 @@ export function attentionOf(seen: Seen, nowMs: number): Trouble[] {
     tenants = [],
     leases = [],
     leaseSets = [],
+    pools = [],
     volumes = [],
     policies = [],
     shortages = [],
@@ -59,6 +61,7 @@ export function attentionOf(seen: Seen, nowMs: number): Trouble[] {
     ...hosts
       .filter((host) => conditionOf(host, 'ScrubPending')?.status === 'True')
       .map((host) => troubleOf(`host/${host.metadata.name}`, host, 'ScrubPending')),
+    ...hosts.filter(isDrainStuck).map((host) => troubleOf(`host/${host.metadata.name}`, host, 'Drained')),
     ...hosts.flatMap(orphansOn),
     ...hosts.flatMap(leakedOn),
     ...tenants
@@ -73,6 +76,9 @@ export function attentionOf(seen: Seen, nowMs: number): Trouble[] {
     ...leaseSets
       .filter(lacksLeases)
       .map((set) => troubleOf(`leaseset/${set.metadata.name} in ${set.metadata.namespace}`, set)),
+    ...pools
+      .filter(isNotGettingWarm)
+      .map((pool) => troubleOf(`pool/${pool.metadata.name} in ${pool.metadata.namespace}`, pool)),
     ...tenants.flatMap((tenant) => overQuota(tenant, policy)),
     ...vms
       .filter((vm) => needsLook(vm, nowMs))
@@ -88,6 +94,18 @@ export function isReady(object: KubeObject): boolean {
 function lacksLeases(set: KubeObject): boolean {
   const count = (field: string) => Number(valueAt(set, ['status', field]) ?? 0);
   return !isReady(set) && count('active') + count('pending') < count('wanted');
+}
+
+/** A drain of which something stands in the way; one that is under way needs no look. */
+function isDrainStuck(host: KubeObject): boolean {
+  const drained = conditionOf(host, 'Drained');
+  return drained?.status === 'False' && drained.reason === 'Waiting';
+}
+
+/** One whose members are on the way up needs no look. */
+function isNotGettingWarm(pool: KubeObject): boolean {
+  const ready = conditionOf(pool, 'Ready');
+  return ready?.status === 'False' && ready.reason !== 'Warming';
 }
 
 function unreadyHost(host: KubeObject): Trouble {
@@ -124,6 +142,7 @@ const LIMITS = [
   ['maxVCPUs', 'vcpus', 'vCPUs'],
   ['maxMemory', 'memory', 'memory'],
   ['maxLeasedHosts', 'leasedHosts', 'leased hosts'],
+  ['maxVolumeSize', 'volumeSize', 'volumes'],
 ] as const;
 
 /** A limit that the tenant does not set is the policy's; what neither sets does not exist. */

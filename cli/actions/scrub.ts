@@ -60,7 +60,7 @@ async function answer(
     last = ours(host, requestedAt);
     if (last === undefined && host.spec.scrub?.requestedAt !== requestedAt)
       throw new Failure(`another scrub of ${name} was asked for meanwhile`);
-    return last !== undefined && last.outcome !== 'Waiting' && last.outcome !== 'Running';
+    return last !== undefined && last.outcome !== 'Running' && (last.outcome !== 'Waiting' || isHeldUp(last));
   };
   try {
     await watchUntil(hosts, name, answered, deadline.signal);
@@ -70,9 +70,17 @@ async function answer(
       hint: 'it goes on; --timeout says how long to wait',
     });
   }
+  if (last !== undefined && isHeldUp(last)) {
+    const hint = 'it stays asked for, and goes on when they do not stand in its way any more';
+    throw new Failure(`${name} is not scrubbed: ${progress(last)}`, { hint });
+  }
   if (last?.outcome !== 'Succeeded') throw failure(name, last);
   printLine(io, `host.coppice.dev/${name} scrubbed${countsOf(last)}`);
 }
+
+/** By volumes, which are kept for days: to wait for them is not what whoever asks wants. */
+const isHeldUp = ({ outcome, volumesInTheWay = [] }: Scrub): boolean =>
+  outcome === 'Waiting' && volumesInTheWay.length > 0;
 
 function ours(host: Host, requestedAt: string): Scrub | undefined {
   const scrub = host.status?.scrub;

@@ -13,7 +13,7 @@ import { outputOf } from '../render/output.ts';
 import { alignColumns } from '../render/table.ts';
 import { renderYaml } from '../render/yaml.ts';
 import { openSession, type Session } from '../session.ts';
-import { HOSTS, POLICIES, TENANTS, VMS } from '../vm-ref.ts';
+import { HOSTS, POLICIES, POOLS, TENANTS, VMS } from '../vm-ref.ts';
 import { VOLUMES } from '../volume-ref.ts';
 import { attentionOf, isReady, type Seen, type Trouble } from './attention.ts';
 import { shortagesIn } from './shortages.ts';
@@ -35,18 +35,20 @@ const MAX_ATTENTION = 15;
 
 export async function status(io: Io, target: Target, client: string, flag: string | undefined): Promise<void> {
   await using session = await openSession(io, target);
-  const [answer, ready, hosts, vms, tenants, policies, elections, leases, leaseSets, volumes] = await Promise.all([
-    session.client.json({ method: 'GET', path: '/version', signal: io.signal }),
-    session.client.send({ method: 'GET', path: '/readyz?verbose', signal: io.signal }),
-    visible(session, HOSTS),
-    visible(session, VMS),
-    visible(session, TENANTS),
-    visible(session, POLICIES),
-    visible(session, CoordinationLease, ELECTION_NAMESPACE),
-    visible(session, LEASES),
-    visible(session, LEASE_SETS),
-    visible(session, VOLUMES),
-  ]);
+  const [answer, ready, hosts, vms, tenants, policies, elections, leases, leaseSets, pools, volumes] =
+    await Promise.all([
+      session.client.json({ method: 'GET', path: '/version', signal: io.signal }),
+      session.client.send({ method: 'GET', path: '/readyz?verbose', signal: io.signal }),
+      visible(session, HOSTS),
+      visible(session, VMS),
+      visible(session, TENANTS),
+      visible(session, POLICIES),
+      visible(session, CoordinationLease, ELECTION_NAMESPACE),
+      visible(session, LEASES),
+      visible(session, LEASE_SETS),
+      visible(session, POOLS),
+      visible(session, VOLUMES),
+    ]);
   const health = await bodyText(ready);
   const nowMs = Date.now();
   // Of the two clocks the server's is nearer to that of controllers.
@@ -56,7 +58,18 @@ export async function status(io: Io, target: Target, client: string, flag: strin
     version: String(valueAt(answer, ['gitVersion']) ?? 'unknown'),
     client,
     ...summarize(
-      { hosts, vms: vms ?? [], tenants, leases, leaseSets, volumes, policies, shortages: shortagesIn(health), unled },
+      {
+        hosts,
+        vms: vms ?? [],
+        tenants,
+        leases,
+        leaseSets,
+        pools,
+        volumes,
+        policies,
+        shortages: shortagesIn(health),
+        unled,
+      },
       nowMs,
     ),
   };

@@ -100,7 +100,9 @@ function schedulableCondition(host: Host, ready: Wanted): Wanted {
     };
   }
   if (waitsForScrub(host)) {
-    const message = `it waits for a scrub and takes no VM and no lease before it: coppice scrub ${host.metadata.name}`;
+    const { reason, message: why } = findCondition(host, 'ScrubPending') ?? {};
+    const remains = reason === 'VolumesRemain' ? `; ${why}` : '';
+    const message = `it waits for a scrub and takes no VM and no lease before it: coppice scrub ${host.metadata.name}${remains}`;
     return { type, status: 'False', reason: 'ScrubPending', message };
   }
   const lease = host.status?.lease;

@@ -66,20 +66,21 @@ function nextStep(host: Host, remains: Remains, rules: ScrubRules, nowMs: number
   if (last?.outcome === 'Running')
     return last.clearing === undefined ? running(host, last) : ended(host, last, rules, nowMs);
   const request = openRequest(host, rules.automatic);
-  if (request === undefined) return { scrub: last?.outcome === 'Waiting' ? undefined : last };
   const kept = volumes.filter((volume) => keptMs(volume, rules, nowMs) > 0);
+  const aside = asideOf(host, kept, rules, nowMs);
+  if (request === undefined) return { scrub: last?.outcome === 'Waiting' ? undefined : last, ...aside };
   const refusal = refusalOf(host, { vms: bound, volumes: kept }, request);
   if (refusal !== undefined) {
     // Where it comes by itself anyway, asking is not wrong, only early.
     if (rules.automatic && isTrue(host, SCRUB_PENDING)) {
-      const againMs = Math.min(...kept.map((volume) => keptMs(volume, rules, nowMs)));
-      return { scrub: waiting(request, refusal), ...(Number.isFinite(againMs) ? { againMs } : {}) };
+      const scrub = waiting(request, `${refusal}${endText(kept, rules, nowMs)}`);
+      return { scrub: kept.length === 0 ? scrub : { ...scrub, volumesInTheWay: namesIn(kept) }, ...aside };
     }
     const finishedAt = rfc3339(nowMs);
-    return { scrub: { ...reportOf(request), outcome: 'Refused', finishedAt, message: refusal } };
+    return { scrub: { ...reportOf(request), outcome: 'Refused', finishedAt, message: refusal }, ...aside };
   }
   const absence = absenceOf(host);
-  if (absence !== undefined) return { scrub: waiting(request, absence) };
+  if (absence !== undefined) return { scrub: waiting(request, absence), ...aside };
   const pending: Pending = { status: 'True', reason: 'Scrubbing', message: 'it is being scrubbed' };
   if (bound.length > 0) {
     const doomed = `waits until its VMs are gone: ${countOf(bound)} bound to it (${namesOf(bound)})`;
@@ -100,6 +101,46 @@ function keptMs({ status }: Volume, { retentionMs }: ScrubRules, nowMs: number):
   if (status?.phase !== 'Stranded' || status.strandedAt === undefined) return Number.POSITIVE_INFINITY;
   return Date.parse(status.strandedAt) + retentionMs - nowMs;
 }
+
+const VOLUMES_REMAIN = 'VolumesRemain';
+const NAMED = 20;
+
+const namesIn = (volumes: readonly Volume[]): string[] =>
+  volumes
+    .map(({ metadata }) => `${metadata.namespace}/${metadata.name}`)
+    .sort()
+    .slice(0, NAMED);
+
+/** What a host that waits for a scrub says of the volumes that stand in its way, whoever asks for it, and when to look at them again. */
+function asideOf(
+  host: Host,
+  kept: readonly Volume[],
+  rules: ScrubRules,
+  nowMs: number,
+): Pick<Step, 'pending' | 'againMs'> {
+  const said = findCondition(host, SCRUB_PENDING);
+  if (said?.status !== 'True') return {};
+  if (kept.length === 0) {
+    if (said.reason !== VOLUMES_REMAIN) return {};
+    const message = 'its lease ended; it takes nothing before it is scrubbed';
+    return { pending: { status: 'True', reason: 'LeaseEnded', message } };
+  }
+  const message = `it takes nothing before it is scrubbed, and ${volumesText(kept)} on it: a scrub is refused, and one by force destroys the data of ${ownersOf(kept)}${endText(kept, rules, nowMs)}`;
+  const againMs = Math.min(...kept.map((volume) => keptMs(volume, rules, nowMs)));
+  return {
+    pending: { status: 'True', reason: VOLUMES_REMAIN, message },
+    ...(Number.isFinite(againMs) ? { againMs } : {}),
+  };
+}
+
+/** From when on volumes stand in its way no more. */
+function endText(kept: readonly Volume[], rules: ScrubRules, nowMs: number): string {
+  const endMs = nowMs + Math.max(...kept.map((volume) => keptMs(volume, rules, nowMs)));
+  return Number.isFinite(endMs) ? `; from ${rfc3339(endMs)} on any scrub does` : '';
+}
+
+const ownersOf = (volumes: readonly Volume[]): string =>
+  [...new Set(volumes.map(({ metadata }) => metadata.namespace))].sort().join(', ');
 
 function reportOf({ requestedAt, force, automatic, by }: ScrubRequest) {
   const whose = by === undefined ? {} : { by };
@@ -122,12 +163,13 @@ function refusalOf(host: Host, { vms: bound, volumes }: Remains, { force }: Scru
   }
   if (force) return undefined;
   const orphans = host.status?.orphans ?? [];
+  const loss = volumes.length === 0 ? '' : `, and destroys the data of ${ownersOf(volumes)}`;
   const said = [
     ...(bound.length === 0 ? [] : [`${countOf(bound)} bound to it (${namesOf(bound)})`]),
     ...(orphans.length === 0 ? [] : [orphansText(orphans)]),
     ...(volumes.length === 0 ? [] : [`${volumesText(volumes)} on it`]),
   ];
-  return said.length === 0 ? undefined : `${said.join(', ')}; --force removes what remains`;
+  return said.length === 0 ? undefined : `${said.join(', ')}; --force removes what remains${loss}`;
 }
 
 const ORPHANS_SHOWN = 3;

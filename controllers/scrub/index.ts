@@ -1,3 +1,4 @@
+import { waitsForScrub } from '../../resources/guards/host-scrub.ts';
 import { Host } from '../../resources/kinds/host.ts';
 import { Policy } from '../../resources/kinds/policy.ts';
 import { VM } from '../../resources/kinds/vm.ts';
@@ -14,6 +15,11 @@ export function scrubDuty({ client, informers, events, clock, log }: DutyParts):
   const vmsByHost = vms.index((vm) => (vm.spec.hostName === undefined ? [] : [vm.spec.hostName]));
   const volumesByHost = volumes.index(({ spec }) => (spec.hostName === undefined ? [] : [spec.hostName]));
   const deps: ScrubDeps = { client, hosts, vmsByHost, volumesByHost, policies, events, clock, log };
+  /** The host of a volume, if it waits for a scrub: it tells of what stands in the way. */
+  const pendingHost = (volume: Volume | undefined) => {
+    const host = hosts.get(volume?.spec.hostName ?? '');
+    return host !== undefined && waitsForScrub(host) ? [host.metadata.name] : [];
+  };
   /** The host of a VM or a volume, if its scrub waits. */
   const waitingHost = (bound: VM | Volume | undefined) => {
     const name = bound?.spec.hostName ?? '';
@@ -24,7 +30,11 @@ export function scrubDuty({ client, informers, events, clock, log }: DutyParts):
     watches: [
       watchCache(hosts, ({ key }) => [key]),
       watchCache(vms, ({ before, after }) => [...waitingHost(before), ...waitingHost(after)]),
-      watchCache(volumes, ({ before, after }) => [...waitingHost(before), ...waitingHost(after)]),
+      watchCache(volumes, ({ before, after }) => [
+        ...waitingHost(before),
+        ...waitingHost(after),
+        ...pendingHost(after),
+      ]),
       watchCache(policies, () => [...hosts.list()].map(({ metadata }) => metadata.name)),
     ],
     workers: 4,

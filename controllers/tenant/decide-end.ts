@@ -20,7 +20,7 @@ export type End =
       readonly kind: 'wait';
       readonly vms: readonly VM[];
       readonly unwanted: readonly Lease[];
-      /** Of a tenant that is deleted by force: those that are given up already, or were never anywhere. */
+      /** Those whose data is gone already, or that were never anywhere. */
       readonly volumes: readonly Volume[];
       readonly releases: readonly { readonly lease: Lease; readonly release: Release }[];
       readonly waitsFor: string;
@@ -30,7 +30,7 @@ export type End =
 
 /**
  * What is to be done about a tenant that is being deleted. Its VMs go; its leases end as soon as their minimum is over, and a lease that never had a host is
- * dropped; a host that is held for it after its Lease was deleted is waited for. Its volumes stand in the way until they are deleted. By force its leases end at once, what is held stays
+ * dropped; a host that is held for it after its Lease was deleted is waited for. Its volumes stand in the way until they are deleted, other than those that hold nothing any more: they go. By force its leases end at once, what is held stays
  * held without it, and its volumes are lost.
  */
 export function decideEnd(tenant: Tenant, { vms, leases, volumes, hosts }: Holdings, nowMs: number): End {
@@ -57,23 +57,35 @@ export function decideEnd(tenant: Tenant, { vms, leases, volumes, hosts }: Holdi
       held.map(({ metadata, status }) => `${metadata.name} at ${status?.lease?.earliestEnd ?? status?.lease?.since}`),
     ),
   ];
-  if (volumes.length > 0) waits.push(volumesText(volumes, forced, tenant.metadata.name));
+  const given = volumes.filter(hasNothing);
+  const kept = volumes.filter((volume) => !hasNothing(volume));
+  if (kept.length > 0) waits.push(volumesText(kept, forced, tenant.metadata.name));
+  waits.push(
+    ...told(
+      few(given, '1 volume is gone', (n) => `${n} volumes are gone`),
+      namesOf(given),
+    ),
+  );
   if (waits.length === 0) return { kind: 'remove-contents' };
   const releases = open.flatMap((lease) => {
     const release = releaseOf(lease, forced, nowMs);
     return release === undefined ? [] : [{ lease, release }];
   });
   const unwanted = open.filter((lease) => !hasHost(lease) && lease.metadata.deletionTimestamp === undefined);
-  const given = forced ? volumes.filter((volume) => isVolumeLost(volume) || volume.spec.hostName === undefined) : [];
   return { kind: 'wait', vms, unwanted, volumes: given, releases, waitsFor: `waits until ${waits.join('; until ')}` };
 }
 
 function volumesText(volumes: readonly Volume[], forced: boolean, tenant: string): string {
-  const names = volumes.map(({ metadata }) => metadata.name).sort();
+  const names = namesOf(volumes).sort();
   const what = few(volumes, '1 volume is', (n) => `${n} volumes are`);
   const how = forced ? '' : ` (coppice volume delete NAME -n ${tenant}; with it goes its data)`;
   return `${what} deleted: ${firstOf(names, NAMES_SHOWN)}${how}`;
 }
+
+/** Its data is gone, or there was never any: nobody loses anything with it. */
+const hasNothing = (volume: Volume): boolean => isVolumeLost(volume) || volume.spec.hostName === undefined;
+
+const namesOf = (volumes: readonly Volume[]): string[] => volumes.map(({ metadata }) => metadata.name);
 
 const hasHost = ({ status }: Lease): boolean => status?.phase === 'Active' || status?.phase === 'Ending';
 

@@ -21,9 +21,10 @@ export const volumeGrowth: Guard<Volume> = {
     const { before, after } = change;
     if (before === undefined || after === undefined || !resizes(change)) return undefined;
     const [has, wants] = [before.spec.size, after.spec.size];
+    // Said before that it does not shrink: for no size would it come back.
+    if (isVolumeLost(before)) return forbidden('VolumeLost', lostText(before));
     if (volumeBytes(after) < volumeBytes(before))
       return forbidden('VolumeShrinks', `it has ${has} and ${wants} was asked for: volumes only grow`);
-    if (isVolumeLost(before)) return forbidden('VolumeLost', `its data is lost since ${before.status?.lostAt}`);
     const host = hostOf(before, world);
     const holder = holderOf(before, world)?.metadata.name ?? orphanHolder(before, host);
     if (holder !== undefined) {
@@ -43,6 +44,11 @@ export const volumeGrowth: Guard<Volume> = {
 /** Whether it comes to another size: the same in other words is none. */
 function resizes({ before, after }: Change<Volume>): boolean {
   return before !== undefined && after !== undefined && volumeBytes(before) !== volumeBytes(after);
+}
+
+function lostText({ status }: Volume): string {
+  const { lostAt, lostBy } = status ?? {};
+  return `its data is lost since ${lostAt}${lostBy === undefined ? '' : `, with ${lostBy}`}; delete it, and make it anew`;
 }
 
 function hostOf(volume: Volume, world: WorldView): Host | undefined {

@@ -77,6 +77,15 @@ const scrubReport = Type.Object(
     finishedAt: Type.Optional(instant({ description: 'When it was answered.' })),
     hookTimeout: Type.Optional(duration({ description: 'How long the hook of the host may take.' })),
     message: Type.Optional(Type.String({ description: 'What it waits for, what stands in the way, or what failed.' })),
+    volumesInTheWay: Type.Optional(
+      Type.Array(Type.String(), {
+        maxItems: 20,
+        description:
+          'Volumes, as NAMESPACE/NAME, that it waits for: until each is deleted or leased again, or was stranded for as long as the policy says.',
+        'x-kubernetes-list-type': 'atomic',
+        'x-coppice-writer': 'scrub',
+      }),
+    ),
     clearing: Type.Optional(clearing),
   },
   { description: 'The last scrub.' },

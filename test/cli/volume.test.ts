@@ -102,6 +102,19 @@ describe('coppice volume', () => {
     assert.match(less.stderr, /it has 60Gi and 20Gi was asked for: volumes only grow/);
   });
 
+  it('in the way of a scrub are told at once, since to wait for them is of no use', async () => {
+    const hosts = server.client.resource<Host>(Host);
+    const scrubbing = folder.run(['scrub', 'mac-1', '--timeout', '20s']);
+    await until('it is asked for', async () => (await hosts.get('mac-1')).spec.scrub !== undefined);
+    const { requestedAt = '' } = (await hosts.get('mac-1')).spec.scrub ?? {};
+    const scrub = { requestedAt, outcome: 'Waiting', message: 'it lies there', volumesInTheWay: ['acme/data'] };
+    await hosts.patch('mac-1', { status: { scrub } }, { subresource: 'status' });
+    const { code, stderr } = await scrubbing;
+    assert.equal(code, 1);
+    assert.match(stderr, /^error: mac-1 is not scrubbed: it lies there\n/);
+    await hosts.patch('mac-1', { spec: { scrub: null } });
+  });
+
   it('delete asks on a terminal, and needs -y elsewhere', async () => {
     const unsaid = await run('delete', 'data');
     assert.equal(unsaid.code, 1);

@@ -20,7 +20,7 @@ describe('the page about volumes', function () {
     const [refused, forced] = said('coppice scrub mac-1');
     assert.match(
       refused?.output ?? '',
-      /the scrub is refused: .*volume demo\/pg-data lies on it; --force removes what remains/,
+      /the scrub is refused: .*volume demo\/pg-data lies on it; --force removes what remains, and destroys the data of demo/,
     );
     assert.match(forced?.output ?? '', /^host\.coppice\.dev\/mac-1 scrubbed/);
     const [by] = said('kubectl get volume pg-data');

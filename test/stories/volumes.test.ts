@@ -77,6 +77,8 @@ async function endsByForce(world: FleetWorld, key = 'acme/ci'): Promise<void> {
 
 const scrubOf = (world: FleetWorld) => world.host('mini').status?.scrub;
 
+const IN_THE_WAY = 'volume acme/pg-data lies on it; --force removes what remains, and destroys the data of acme';
+
 /** As `coppice scrub` asks; answers what came of it. */
 async function scrubs(world: FleetWorld, force = false): Promise<string> {
   const last = Date.parse(scrubOf(world)?.requestedAt ?? '1970-01-01T00:00:00Z') + 1000;
@@ -262,7 +264,7 @@ describe('the story of a stranded volume', function () {
 
   it('has a scrub refused by name, and is lost to one by force, which says who asked', async () => {
     await using world = await stranded();
-    assert.equal(await scrubs(world), 'Refused: volume acme/pg-data lies on it; --force removes what remains');
+    assert.equal(await scrubs(world), `Refused: ${IN_THE_WAY}`);
     assert.equal(world.volumesOn('mini').size, 1);
     await ask(world, 'acme/db-2', { volumes: [{ name: 'pg-data' }] });
     await world.until('the VM says why it waits', () => {
@@ -288,6 +290,12 @@ describe('the story of a stranded volume', function () {
 
     await world.request('PATCH', 'namespaces/acme/volumes/pg-data', { spec: { size: '60Gi' } }).then((answer) => {
       assert.equal(cause(answer), '403 VolumeLost');
+    });
+    await world.request('PATCH', 'namespaces/acme/volumes/pg-data', { spec: { size: '40Gi' } }).then((answer) => {
+      assert.match(
+        said(answer),
+        /^its data is lost since .*, with the scrub of host mini, .*; delete it, and make it anew$/,
+      );
     });
     assert.equal((await world.request('DELETE', 'namespaces/acme/volumes/pg-data')).status, 200);
     await becomes(world, 'gone');
@@ -321,7 +329,7 @@ describe('the story of a stranded volume', function () {
   it('stands in the way of a scrub for as long as the policy says, and goes with the next one after that', async () => {
     await using world = await stranded({ strandedVolumeRetention: '2h' });
     await world.passes('1h59m');
-    assert.equal(await scrubs(world), 'Refused: volume acme/pg-data lies on it; --force removes what remains');
+    assert.equal(await scrubs(world), `Refused: ${IN_THE_WAY}`);
     await world.passes('2m');
     assert.equal(tells(world), 'Stranded on mini (Stranded)');
     assert.equal(await scrubs(world), 'Succeeded');
@@ -338,7 +346,15 @@ describe('the story of a stranded volume', function () {
     await using world = await stranded({ scrubMode: 'Automatic', strandedVolumeRetention: '2h' });
     await world.settles();
     assert.equal(scrubOf(world)?.outcome, 'Waiting');
-    assert.equal(scrubOf(world)?.message, 'volume acme/pg-data lies on it; --force removes what remains');
+    assert.match(
+      scrubOf(world)?.message ?? '',
+      new RegExp(`^${IN_THE_WAY}; from 2026-03-01T1[0-9:]+Z on any scrub does$`),
+    );
+    assert.deepEqual(scrubOf(world)?.volumesInTheWay, ['acme/pg-data']);
+    assert.match(
+      findCondition(world.host('mini'), 'ScrubPending')?.message ?? '',
+      /^it takes nothing before it is scrubbed, and volume acme\/pg-data lies on it: a scrub is refused, and one by force destroys the data of acme; from /,
+    );
     await world.passes('1h30m');
     assert.equal(scrubOf(world)?.outcome, 'Waiting');
     await world.passes('31m');
@@ -436,6 +452,20 @@ describe('the volumes of a tenant', function () {
     await world.request('DELETE', 'namespaces/acme/volumes/pg-data');
     await world.until('the tenant is gone', () => tenantOf(world) === undefined);
     assert.equal(world.volumesOn('mini').size, 0);
+    assert.deepEqual(world.fleet.errors, []);
+  });
+
+  it('do not stand in its way once their data is lost, or where there was never any', async () => {
+    await using world = await aLeasedMac();
+    await aVolume(world);
+    await make(world, 'acme/nowhere', '2000Gi');
+    await endsByForce(world);
+    await becomes(world, 'Stranded on mini (Stranded)');
+    assert.equal(await scrubs(world, true), 'Succeeded');
+    await becomes(world, 'Lost on mini (Lost)');
+    await world.request('DELETE', 'tenants/acme');
+    await world.until('the tenant is gone', () => tenantOf(world) === undefined);
+    assert.equal(world.volume('acme/pg-data'), undefined);
     assert.deepEqual(world.fleet.errors, []);
   });
 

@@ -57,4 +57,46 @@ describe('what needs a look of leases, slots, volumes and tenants', () => {
       ['leaseset/full in red QuotaExceeded'],
     );
   });
+
+  it('is a drain that cannot go on, not one that does or is done', () => {
+    const host = (name: string, status: string, reason: string) =>
+      anObject('Host', name, {
+        conditions: [
+          { type: 'Ready', status: 'True', reason: 'NodeletReady', message: '' },
+          { type: 'Drained', status, reason, message: 'waiting: red/web-1 (0 of 2 hosts fit)' },
+        ],
+      });
+    const hosts = [
+      host('stuck', 'False', 'Waiting'),
+      host('goes', 'False', 'InProgress'),
+      host('done', 'True', 'Empty'),
+    ];
+    assert.deepEqual(
+      attentionOf({ vms: [], hosts }, 0).map(({ object, reason, message }) => `${object} ${reason}: ${message}`),
+      ['host/stuck Waiting: waiting: red/web-1 (0 of 2 hosts fit)'],
+    );
+  });
+
+  it('is a pool that does not get warm, not one on the way', () => {
+    const pool = (name: string, status: string, reason: string) =>
+      anObject('Pool', name, ready(status, reason), { namespace: 'red' });
+    const pools = [
+      pool('well', 'True', 'Warm'),
+      pool('soon', 'False', 'Warming'),
+      ...['QuotaExceeded', 'NoHostFits', 'MembersFail', 'ImageNotFound'].map((reason) => pool('bad', 'False', reason)),
+    ];
+    assert.deepEqual(
+      attentionOf({ vms: [], hosts: [], pools }, 0).map(({ object, reason }) => `${object} ${reason}`),
+      ['QuotaExceeded', 'NoHostFits', 'MembersFail', 'ImageNotFound'].map((reason) => `pool/bad in red ${reason}`),
+    );
+  });
+
+  it('is a tenant with more volumes than its quota', () => {
+    const red = anObject('Tenant', 'red', { ...ready('True', 'Active'), used: { volumeSize: '100Gi' } });
+    const tenants = [{ ...red, spec: { quota: { maxVolumeSize: '50Gi' } } } as KubeObject];
+    assert.deepEqual(
+      attentionOf({ vms: [], hosts: [], tenants }, 0).map(({ object, message }) => `${object}: ${message}`),
+      ['tenant/red: holds 100Gi of 50Gi volumes'],
+    );
+  });
 });

@@ -6,6 +6,7 @@ import type { Host } from '../../../resources/kinds/host.ts';
 import type { VM } from '../../../resources/kinds/vm.ts';
 import type { Volume } from '../../../resources/kinds/volume.ts';
 import { type Condition, findCondition } from '../../../resources/meta/condition.ts';
+import { aVolume } from '../../builders/volume.ts';
 import { aHost, aVM, EPOCH_START } from '../../harness/builders.ts';
 
 const NOW = Date.parse('2026-03-01T12:00:00Z');
@@ -163,6 +164,41 @@ describe('the scrub of a host', () => {
     const { status } = decide({ ...host, metadata: { ...host.metadata, generation: 7 } }, NOTHING, MANUAL, NOW);
     const pending = status.conditions?.find(({ type }) => type === 'ScrubPending');
     assert.deepEqual([pending?.observedGeneration, pending?.lastTransitionTime], [7, ASKED]);
+  });
+});
+
+describe('what a host that waits for a scrub says of volumes on it', () => {
+  const volume = aVolume({ status: { phase: 'Stranded', strandedAt: '2026-03-01T10:00:00Z' } });
+  const told = (wish: Case, rules = MANUAL) => {
+    const host = aCase(wish);
+    const { status, againMs } = decide(host, { vms: [], volumes: wish.volumes ?? [] }, rules, NOW);
+    const after = { ...host, status: { ...host.status, conditions: status.conditions ?? [] } };
+    return { pending: findCondition(after, 'ScrubPending'), againMs, scrub: status.scrub };
+  };
+
+  it('is which, whose, and until when, though nobody asks for a scrub', () => {
+    const { pending, againMs } = told({ volumes: [volume], pendingSince: ASKED });
+    assert.deepEqual([pending?.reason, pending?.lastTransitionTime], ['VolumesRemain', ASKED]);
+    assert.match(
+      pending?.message ?? '',
+      /volume red\/data lies on it: .* destroys the data of red; from 2026-03-04T10:00:00Z on any scrub does$/,
+    );
+    assert.equal(againMs, 70 * 3_600_000);
+  });
+
+  it('is nothing where it does not wait, or none is left', () => {
+    assert.equal(told({ volumes: [volume] }).pending, undefined);
+    const host = aCase({ pendingSince: ASKED, volumes: [volume] });
+    const { conditions = [] } = decide(host, { vms: [], volumes: [volume] }, MANUAL, NOW).status;
+    const later = { ...host, status: { ...host.status, conditions } };
+    const { status } = decide(later, NOTHING, MANUAL, NOW);
+    assert.equal(status.conditions?.find(({ type }) => type === 'ScrubPending')?.reason, 'LeaseEnded');
+  });
+
+  it('tells who asks which volumes it waits for, where it comes by itself', () => {
+    const { scrub } = told({ asked, volumes: [volume], pendingSince: ASKED }, AUTOMATIC);
+    assert.deepEqual([scrub?.outcome, scrub?.volumesInTheWay], ['Waiting', ['red/data']]);
+    assert.equal(told({ asked, volumes: [], pendingSince: ASKED }, AUTOMATIC).scrub?.volumesInTheWay, undefined);
   });
 });
 
