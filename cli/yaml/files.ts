@@ -3,6 +3,7 @@ import { extname, join, resolve } from 'node:path';
 import { Failure } from '../failure.ts';
 import type { Io } from '../io.ts';
 import { MAX_FILE_BYTES, readObjects, type SourceObject } from './documents.ts';
+import { readPipe } from './read-pipe.ts';
 
 const MANIFEST = new Set(['.yaml', '.yml', '.json']);
 
@@ -12,7 +13,9 @@ export async function readSource(io: Io, path: string, recursive: boolean): Prom
   if (/^https?:\/\//.test(path))
     throw new Failure(`${path}: addresses are not fetched`, { hint: 'download it, look at it, and apply the file' });
   const full = resolve(io.cwd, path);
-  if (!(await isFolder(full, path))) return readObjects(path, await readManifest(full, path));
+  const about = await aboutOf(full, path);
+  if (about.isFIFO()) return readObjects(path, await orUnreadable(path, () => readPipe(full, io.signal)));
+  if (!about.isDirectory()) return readObjects(path, await readManifest(full, path));
   const out: SourceObject[] = [];
   for (const file of await manifestsIn(full, path, recursive)) {
     out.push(...readObjects(file.shown, await readManifest(file.full, file.shown)));
@@ -20,24 +23,25 @@ export async function readSource(io: Io, path: string, recursive: boolean): Prom
   return out;
 }
 
-async function isFolder(full: string, shown: string): Promise<boolean> {
+const aboutOf = (full: string, shown: string) => orUnreadable(shown, () => stat(full));
+
+async function orUnreadable<T>(shown: string, read: () => Promise<T>): Promise<T> {
   try {
-    return (await stat(full)).isDirectory();
+    return await read();
   } catch (error) {
+    if (error instanceof Failure || (error instanceof Error && error.name === 'AbortError')) throw error;
     throw unreadable(shown, error);
   }
 }
 
 /** The bytes of a file, named in the error by the path the user gave. */
 export async function readManifest(full: string, shown: string): Promise<Uint8Array> {
-  try {
-    const { size } = await stat(full);
-    if (size > MAX_FILE_BYTES) throw new Failure(`${shown}: ${size} bytes, but at most ${MAX_FILE_BYTES} are read`);
-    return await readFile(full);
-  } catch (error) {
-    if (error instanceof Failure) throw error;
-    throw unreadable(shown, error);
-  }
+  const about = await aboutOf(full, shown);
+  // A device may have no end, and a pipe nobody who writes.
+  if (!about.isFile() && !about.isDirectory()) throw new Failure(`${shown}: it is not a file`);
+  if (about.size > MAX_FILE_BYTES)
+    throw new Failure(`${shown}: ${about.size} bytes, but at most ${MAX_FILE_BYTES} are read`);
+  return orUnreadable(shown, () => readFile(full));
 }
 
 async function manifestsIn(

@@ -38,6 +38,8 @@ const DUTIES: readonly DutyName[] = [
 ];
 const STEP_MS = 25;
 const HOUR_MS = 3_600_000;
+/** Until nobody is in the midst of writing what came of the last thing: what is true for a moment would be so for an hour. */
+const SETTLE_MS = 10_000;
 const MACS = [
   ['mac-1', 8, 18],
   ['mac-2', 12, 34],
@@ -139,6 +141,7 @@ class FleetChaos {
 
   /** Hours go by, in steps that let everybody do what falls due: a minute is as long as an hour to those who wait. */
   async #passes(hours: number): Promise<void> {
+    await this.#clock.sleep(SETTLE_MS);
     for (let i = 0; i < hours; i++) {
       this.#leapMs = HOUR_MS;
       await this.#clock.sleep(2_000);

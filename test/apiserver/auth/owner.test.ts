@@ -268,6 +268,7 @@ describe('an owner', () => {
       'exclusiveLeasedHosts',
       'minLeaseHours',
       'requireLeaseForMacOS',
+      'strandedVolumeRetention',
     ]);
     assert.equal(policy.body.metadata?.managedFields, undefined);
     const listed = await as('GET', `${API}/policies`);
