@@ -1,9 +1,11 @@
 import { LEASE_SET_LABEL } from '../../resources/guards/lease-set.ts';
 import { Lease } from '../../resources/kinds/lease.ts';
 import { LeaseSet } from '../../resources/kinds/lease-set.ts';
+import { counted } from '../../resources/meta/counted.ts';
 import { objectKey } from '../../resources/meta/object.ts';
 import { wantedReplicas } from '../../resources/meta/wanted-replicas.ts';
 import type { Outcome } from '../runtime/duty.ts';
+import { tellReady, tellWanted } from '../runtime/tell-ready.ts';
 import { writeStatus } from '../runtime/write.ts';
 import { changeMembers, settleMembership } from './change-members.ts';
 import { decide, type Membership, membership, type Plan } from './decide.ts';
@@ -40,8 +42,18 @@ export async function reconcile(key: string, deps: LeaseSetDeps, signal: AbortSi
   const after = planOf(set, wanted, deps);
   const status = setStatus(current, membershipOf(set, deps).members, wanted, after, stop, deps.clock.now());
   const sets = deps.client.resource<LeaseSet>(LeaseSet, set.metadata.namespace);
-  await writeStatus(sets, current, { ...status, made }, signal);
+  const written = await writeStatus(sets, current, { ...status, made }, signal);
+  if (written !== undefined) tell(set, written, deps);
   return { again: again === true, ...nextLook(after, until, stop, deps) };
+}
+
+function tell(before: LeaseSet, after: LeaseSet, { events }: LeaseSetDeps): void {
+  tellWanted(before, after, events);
+  tellReady(before, after, ['Making', 'Waiting'], events);
+  const { surplus = 0, nextRelease } = after.status ?? {};
+  if (surplus <= (before.status?.surplus ?? 0)) return;
+  const message = `${counted(surplus, 'lease')} more than wanted: ${surplus === 1 ? 'it stays until its minimum is over' : 'they stay until their minimum is over'}, the first at ${nextRelease}`;
+  events.record(after, { type: 'Normal', reason: 'Surplus', message });
 }
 
 /** No more are made than the status says are wanted, so that everybody can see that. */

@@ -1,7 +1,8 @@
 import type { ApiClient } from '../../apiserver/client/client.ts';
 import type { Clock } from '../../resources/ambient/clock.ts';
 import type { Logger } from '../../resources/ambient/log.ts';
-import { VMS } from '../../resources/guards/refs.ts';
+import { POOL_LABEL } from '../../resources/guards/pool-members.ts';
+import { POOLS, VMS } from '../../resources/guards/refs.ts';
 import type { Host } from '../../resources/kinds/host.ts';
 import { VM } from '../../resources/kinds/vm.ts';
 import { objectKey } from '../../resources/meta/object.ts';
@@ -94,6 +95,7 @@ async function bind(
       log.info('vm bound', { vm: `${vm.metadata.namespace}/${name}`, host, epoch, ...from });
       const message = `bound to host ${host}${member === undefined ? '' : `, with a guest of pool ${placement.pool}`}`;
       events.record(bound, { type: 'Normal', reason: 'Scheduled', message });
+      if (member !== undefined) tellClaim(vm, member, host, deps);
     }
     return true;
   } catch (error) {
@@ -118,6 +120,13 @@ function idleMembers(shape: string, { idle, view, refused }: PlacementDeps): rea
     const seen = view.world.get(VMS, metadata.namespace, metadata.name);
     return seen?.metadata.uid === metadata.uid && refused.get(metadata.uid) !== metadata.resourceVersion;
   });
+}
+
+/** Tells of it on the pool. */
+function tellClaim(vm: VM, { metadata }: VM, host: string, { view, events }: PlacementDeps): void {
+  const pool = view.world.get(POOLS, metadata.namespace, metadata.labels?.[POOL_LABEL] ?? '');
+  const message = `VM ${objectKey(vm.metadata)} took the guest of member ${metadata.name} on host ${host}`;
+  if (pool !== undefined) events.record(pool, { type: 'Normal', reason: 'Claimed', message });
 }
 
 function boundBy(vm: VM, { host, resolved, member }: Bind): VM {

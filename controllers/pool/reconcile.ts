@@ -6,6 +6,7 @@ import { objectKey } from '../../resources/meta/object.ts';
 import { wantedReplicas } from '../../resources/meta/wanted-replicas.ts';
 import type { Outcome } from '../runtime/duty.ts';
 import { InFlight } from '../runtime/in-flight.ts';
+import { tellReady, tellWanted } from '../runtime/tell-ready.ts';
 import { deleteThis, hasReason, writeStatus } from '../runtime/write.ts';
 import { poolStatus, type Refused } from './conditions.ts';
 import { decide, type Plan, type Situation, type Why } from './decide.ts';
@@ -32,7 +33,12 @@ export async function reconcile(key: string, deps: PoolDeps, signal: AbortSignal
   const refused = plan.make === 0 ? undefined : await make(pool, plan.make, deps, signal);
   const status = poolStatus(pool, { situation, plan, failing, refused }, nowMs);
   try {
-    await writeStatus(deps.client.resource<Pool>(Pool, pool.metadata.namespace), pool, status, signal);
+    const pools = deps.client.resource<Pool>(Pool, pool.metadata.namespace);
+    const written = await writeStatus(pools, pool, status, signal);
+    if (written !== undefined) {
+      tellWanted(pool, written, deps.events);
+      tellReady(pool, written, ['Warming'], deps.events);
+    }
   } catch (error) {
     // A claim, or somebody else, wrote since: the cache will show it.
     if (hasReason(error, 'Conflict')) return { again: true };

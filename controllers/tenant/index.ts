@@ -16,7 +16,7 @@ import { reconcile, type TenantDeps } from './reconcile.ts';
 const GATHER_MS = 100;
 
 /** Gives tenants their network number, sums up what they use, and takes them apart in order when they are deleted. */
-export function tenantDuty({ client, informers, clock, log }: DutyParts): Duty {
+export function tenantDuty({ client, informers, events, clock, log }: DutyParts): Duty {
   const tenants = informers.of(Tenant);
   const vms = informers.of(VM);
   const vmsByNamespace = vms.index((vm) => [vm.metadata.namespace ?? '']);
@@ -35,6 +35,7 @@ export function tenantDuty({ client, informers, clock, log }: DutyParts): Duty {
     volumesByNamespace,
     hostsByLessee,
     networks,
+    events,
     clock,
     log,
   };

@@ -8,8 +8,10 @@ import { Namespace } from '../../resources/kinds/namespace.ts';
 import { Tenant } from '../../resources/kinds/tenant.ts';
 import { VM } from '../../resources/kinds/vm.ts';
 import { Volume } from '../../resources/kinds/volume.ts';
+import { findCondition } from '../../resources/meta/condition.ts';
 import type { CacheView, IndexView } from '../runtime/cache.ts';
 import type { Outcome } from '../runtime/duty.ts';
+import type { EventRecorder } from '../runtime/events.ts';
 import { releaseFinalizer } from '../runtime/finalizer.ts';
 import { deleteAll, describeRemaining, emptyNamespace } from '../runtime/namespace-contents.ts';
 import { orGone, writeStatus } from '../runtime/write.ts';
@@ -28,6 +30,7 @@ export interface TenantDeps {
   readonly volumesByNamespace: IndexView<Volume>;
   readonly hostsByLessee: IndexView<Host>;
   readonly networks: NetworkNumbers;
+  readonly events: Pick<EventRecorder, 'record'>;
   readonly clock: Clock;
   readonly log: Logger;
 }
@@ -55,7 +58,7 @@ export async function reconcile(key: string, deps: TenantDeps, signal: AbortSign
       return {};
     }
     case 'wait':
-      await writeStatus(tenants, tenant, leavingStatus(tenant, holdings, end.waitsFor, clock.now()), signal);
+      await tellLeaving(tenant, holdings, end.waitsFor, deps, signal);
       await takeApart(namespace, end, client, signal);
       return {};
     case 'remove-contents':
@@ -64,6 +67,25 @@ export async function reconcile(key: string, deps: TenantDeps, signal: AbortSign
       throw new Error(`unhandled end ${end satisfies never}`);
   }
 }
+
+/** Another thing that is waited for is an event, but not each one less of the same. */
+async function tellLeaving(
+  tenant: Tenant,
+  holdings: Holdings,
+  waitsFor: string,
+  { client, clock, events }: TenantDeps,
+  signal: AbortSignal,
+): Promise<void> {
+  const status = leavingStatus(tenant, holdings, waitsFor, clock.now());
+  const written = await writeStatus(client.resource<Tenant>(Tenant), tenant, status, signal);
+  const before = findCondition(tenant, 'Ready');
+  const same = before?.reason === 'Deleting' && kindsIn(before.message) === kindsIn(waitsFor);
+  if (written === undefined || same) return;
+  events.record(written, { type: 'Normal', reason: 'Deleting', message: waitsFor });
+}
+
+/** What is waited for without how many, and which. */
+const kindsIn = (waitsFor: string): string => waitsFor.replaceAll(/: [^;]*/g, '').replaceAll(/\d+|(?<=\w)s\b/g, '');
 
 /** VMs first, since their guests hold Macs. */
 async function takeApart(
@@ -87,9 +109,10 @@ async function takeApart(
 async function removeContents(
   tenant: Tenant,
   holdings: Holdings,
-  { client, clock, log }: TenantDeps,
+  deps: TenantDeps,
   signal: AbortSignal,
 ): Promise<Outcome> {
+  const { client, log } = deps;
   const tenants = client.resource<Tenant>(Tenant);
   const namespace = tenant.metadata.name;
   const remaining = await emptyNamespace(client, namespace, signal);
@@ -99,7 +122,7 @@ async function removeContents(
       remaining.length > 0
         ? `waits until these are gone: ${describeRemaining(remaining)}`
         : `waits until others let its namespace go: ${held.join(', ')}`;
-    await writeStatus(tenants, tenant, leavingStatus(tenant, holdings, waitsFor, clock.now()), signal);
+    await tellLeaving(tenant, holdings, waitsFor, deps, signal);
     return { requeueAfterMs: LOOK_AGAIN_MS };
   }
   await releaseFinalizer(tenants, tenant, TENANT_FINALIZER, signal);

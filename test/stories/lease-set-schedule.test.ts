@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { Event } from '../../resources/kinds/event.ts';
 import { FleetWorld } from '../harness/fleet-world.ts';
 import { SetOfLeases } from '../harness/set-of-leases.ts';
 
@@ -20,9 +21,13 @@ describe('a set of leases with office hours', () => {
     await set.asks({ replicas: 1, schedules: [WEEKDAYS] });
     await set.until('1/1 (Active)');
     const told: string[] = [];
+    const recorded = new Set<string>();
     const look = async (instant: string) => {
       await world.isNow(instant);
       await world.settles();
+      // Events are kept for an hour only.
+      const events = world.fleet.all<Event>(Event).filter(({ involvedObject }) => involvedObject.kind === 'LeaseSet');
+      for (const { reason, message } of events) recorded.add(`${reason}: ${message}`);
       told.push(`${instant.slice(5, 16)} ${set.tells}`);
     };
     await look('2026-03-02T06:59:58Z');
@@ -42,6 +47,8 @@ describe('a set of leases with office hours', () => {
     await look('2026-03-08T12:00:00Z');
     await look('2026-03-09T06:59:58Z');
     await look('2026-03-09T07:01:00Z');
+    assert.ok(recorded.has('Scheduled: 3 are wanted from now on, 1 were: a schedule begins or ends'));
+    assert.ok([...recorded].some((each) => each?.startsWith('Surplus: 1 lease more than wanted: it stays')));
     assert.deepEqual(told, [
       '03-02T06:59 1/1 (Active)',
       '03-02T07:00 3/3 (Active)',

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
+import { Event } from '../../resources/kinds/event.ts';
 import { Image } from '../../resources/kinds/image.ts';
-import type { Pool } from '../../resources/kinds/pool.ts';
+import { Pool } from '../../resources/kinds/pool.ts';
 import { VM } from '../../resources/kinds/vm.ts';
 import { forbidden } from '../../resources/meta/api-error.ts';
 import { findCondition } from '../../resources/meta/condition.ts';
@@ -69,6 +70,27 @@ describe('a pool', () => {
     assert.equal(world.vm('acme/quick')?.spec.hostName, undefined);
     await world.until('it is up', () => cameUp(world, 'acme/quick') === 'pool');
     await world.until('the pool says why it is not', () => tells(world) === '0 of 1, 1 warming, 1 claimed, NoHostFits');
+  });
+
+  it('tells of claims, of what stands in its way, and of when that is over, and each once', async () => {
+    await using world = await warm({ replicas: 1 });
+    await world.until('it is warm', () => tells(world) === '1 of 1, Warm');
+    await asks(world, 'quick');
+    await world.until('it is up', () => cameUp(world, 'acme/quick') === 'pool');
+    await world.until('it is warm again', () => tells(world) === '1 of 1, 1 claimed, Warm');
+    const [kept] = world.fleet.all<Pool>(Pool);
+    const image = kept?.spec.image;
+    const patch = (spec: object) => world.request('PATCH', `namespaces/acme/pools/${kept?.metadata.name}`, { spec });
+    await patch({ image: 'nope' });
+    await world.until('it says so', () => tells(world).includes('ImageNotFound'));
+    await patch({ image, replicas: 2 });
+    await world.until('it is warm once more', () => tells(world) === '2 of 2, 1 claimed, Warm');
+    const told = () => {
+      const events = world.fleet.all<Event>(Event).filter(({ involvedObject }) => involvedObject.kind === 'Pool');
+      return events.map(({ reason, type, count }) => `${type} ${reason} ${count}`);
+    };
+    const wanted = ['Normal Claimed 1', 'Warning ImageNotFound 1', 'Normal Scaled 1'];
+    await world.until('all is told', () => wanted.every((one) => told().includes(one)));
   });
 
   it('is no reason to wait: where the server does not let a guest be taken, a VM starts its own', async () => {

@@ -449,6 +449,8 @@ describe('the volumes of a tenant', function () {
     );
     await world.passes('10m');
     assert.equal(world.volumesOn('mini').size, 1);
+    const events = world.fleet.all<Event>(Event).filter(({ involvedObject }) => involvedObject.kind === 'Tenant');
+    assert.ok(events.some(({ reason, message, count }) => reason === 'Deleting' && message === waits() && count === 1));
     await world.request('DELETE', 'namespaces/acme/volumes/pg-data');
     await world.until('the tenant is gone', () => tenantOf(world) === undefined);
     assert.equal(world.volumesOn('mini').size, 0);
