@@ -21,14 +21,15 @@ const TURNED: Partial<Record<Bound, Bound>> = { atLeast: 'atMost', atMost: 'atLe
 
 /** The plan for people: a line for each object in kubectl's words, the fields that change, and what it costs. */
 export function renderPlan(planned: readonly PlannedObject[], cost: PlanCost, currency: string): string {
-  const objects = planned.filter(({ action }) => action !== 'refused').map(renderObject);
+  const objects = planned.map(renderObject);
   return `${objects.join('')}\n${renderCost(cost, currency)}${renderSums(planned, cost, currency)}`;
 }
 
-function renderObject({ about, action, fields }: PlannedObject): string {
+function renderObject({ about, action, fields, error }: PlannedObject): string {
   const where = about.namespace === undefined ? '' : ` (in ${about.namespace})`;
   const rows = fields.map(({ path, before, after }) => ['', `${path}:`, `${shown(before)} → ${shown(after)}`]);
-  return `${objectName(about.resource, about.name)} ${action}${where}\n${alignColumns(rows, 2)}`;
+  const why = error === undefined ? '' : `: ${oneLine(error.message)}`;
+  return `${objectName(about.resource, about.name)} ${action}${where}${why}\n${alignColumns(rows, 2)}`;
 }
 
 function shown(value: FieldChange['before']): string {

@@ -129,6 +129,8 @@ describe('coppice plan', () => {
     );
     assert.match(stderr, /^error: wrong\.yaml, document 5, line 20: .*spec\.size: Invalid value/m);
     assert.match(stdout, /^Plan: 5 created, 2 refused\.$/m);
+    assert.match(stdout, /^lease\.coppice\.dev\/ci refused \(in acme\): .*spec\.releasePolicy: Unsupported/m);
+    assert.match(stdout, /^volume\.coppice\.dev\/data refused \(in acme\): .*spec\.size: Invalid value/m);
   });
 
   it('refuses what nothing brings a namespace for, as apply would', async () => {
@@ -212,6 +214,11 @@ describe('coppice plan', () => {
   const usages: [string[], RegExp][] = [
     [['plan'], /say what to plan with -f or -k/],
     [['plan', 'lease.yaml', '-f', 'team'], /plan takes no argument, but got "lease.yaml"; files follow -f/],
+    [
+      ['plan', '-f', 'team', '--prune', '--applyset', 'fleet'],
+      /say in which namespace with -n, or name another parent/,
+    ],
+    [['plan', '-f', 'pki'], /there is no object in pki\nhint: of a folder the \.yaml/],
     [['plan', '-f', 'nothing.yaml'], /nothing\.yaml: there is no such file/],
     [['plan', '-f', 'team', '-o', 'yaml'], /--output may be json, and not yaml/],
   ];
