@@ -20,10 +20,12 @@ export class CoppiceProcess implements AsyncDisposable {
   constructor({ packageRoot, profiles }: BenchWorld, name: string, args: readonly string[]) {
     if (!existsSync('/proc/self/stat')) throw new NotMeasured('there is no /proc to read what processes take');
     this.name = name;
-    const profiling = profiles === undefined ? [] : ['--cpu-prof', '--cpu-prof-dir', profiles];
-    const program = [...profiling, join(packageRoot, 'bin', 'run.js')];
-    // What it warns of is in the log of its home.
-    this.#child = spawn(process.execPath, [...program, ...args], { stdio: ['ignore', 'pipe', 'ignore'] });
+    const profiling = profiles === undefined ? {} : { NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${profiles}` };
+    // The launcher becomes the process it starts. What that warns of is in the log of its home.
+    this.#child = spawn(join(packageRoot, 'bin', 'coppice'), args, {
+      env: { ...process.env, ...profiling },
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
     this.#exited = once(this.#child, 'exit');
     this.#child.stdout?.setEncoding('utf8').on('data', (text: string) => {
       this.#said = (this.#said + text).slice(-KEPT_OUTPUT);

@@ -51,11 +51,16 @@ export class ApplySet {
     this.id = idOf(parent.name, parent.namespace ?? '', kind, group);
   }
 
-  /** The set of a parent, `[RESOURCE[.GROUP]/]NAME`. A ConfigMap or Secret need not be there yet; it is in the namespace of the session. */
+  /** The set of a parent, `[RESOURCE[.GROUP]/]NAME`. A ConfigMap or Secret need not be there yet; it is in the namespace of the session, which has to be given for a NAME alone. */
   static async open(session: Session, reference: string): Promise<ApplySet> {
     const [name = '', word = 'secrets'] = reference.split('/').toReversed();
     if (name === '' || reference.split('/').length > 2)
       throw usage(`--applyset takes [RESOURCE/]NAME, such as configmaps/fleet, and not "${reference}"`, 'apply');
+    if (!reference.includes('/') && !session.namespaceGiven)
+      throw usage(
+        `--applyset ${name} is the Secret of that name: say in which namespace with -n, or name another parent, such as configmaps/${name}`,
+        'apply',
+      );
     const all = await discover(session.client, session.io.signal);
     const resource = resolveResource(all, word);
     const namespace = resource.namespaced ? session.namespace : undefined;

@@ -1,5 +1,5 @@
 import type { Bound, CostLine } from '../../resources/costs/cost-line.ts';
-import { exactMoney, type Micros, roughMoney } from '../../resources/costs/money.ts';
+import { exactMoney, hourMoney, type Micros, roughMoney } from '../../resources/costs/money.ts';
 import type { PlanCost } from '../../resources/costs/plan-cost.ts';
 import { encodeJson } from '../../resources/meta/json.ts';
 import { apiVersionOf } from '../../resources/meta/resource-id.ts';
@@ -16,16 +16,20 @@ const WORDS: Readonly<Record<Bound, string>> = {
   about: 'about ',
 };
 
+/** What costs at most less than nothing saves at least that. */
+const TURNED: Partial<Record<Bound, Bound>> = { atLeast: 'atMost', atMost: 'atLeast' };
+
 /** The plan for people: a line for each object in kubectl's words, the fields that change, and what it costs. */
 export function renderPlan(planned: readonly PlannedObject[], cost: PlanCost, currency: string): string {
-  const objects = planned.filter(({ action }) => action !== 'refused').map(renderObject);
+  const objects = planned.map(renderObject);
   return `${objects.join('')}\n${renderCost(cost, currency)}${renderSums(planned, cost, currency)}`;
 }
 
-function renderObject({ about, action, fields }: PlannedObject): string {
+function renderObject({ about, action, fields, error }: PlannedObject): string {
   const where = about.namespace === undefined ? '' : ` (in ${about.namespace})`;
   const rows = fields.map(({ path, before, after }) => ['', `${path}:`, `${shown(before)} → ${shown(after)}`]);
-  return `${objectName(about.resource, about.name)} ${action}${where}\n${alignColumns(rows, 2)}`;
+  const why = error === undefined ? '' : `: ${oneLine(error.message)}`;
+  return `${objectName(about.resource, about.name)} ${action}${where}${why}\n${alignColumns(rows, 2)}`;
 }
 
 function shown(value: FieldChange['before']): string {
@@ -40,7 +44,7 @@ function renderCost({ lines }: PlanCost, currency: string): string {
   const rows = lines.map((line) => [
     `${line.kind}/${line.name}`,
     line.namespace ?? '',
-    `${SIGNS[line.bound]}${roughMoney(line.perHour)}`,
+    `${SIGNS[line.bound]}${hourMoney(line.perHour)}`,
     roughMoney(perDay(line.perHour)),
     line.atOnce === 0n ? '-' : `${SIGNS[line.atOnceBound ?? 'exactly']}${roughMoney(line.atOnce)}`,
     line.note,
@@ -56,10 +60,10 @@ function renderSums(planned: readonly PlannedObject[], cost: PlanCost, currency:
     .map(({ action, n }) => `${n} ${action}`);
   const sums = `Plan: ${counts.join(', ')}.\n`;
   if (cost.lines.length === 0) return `${sums}It changes nothing of what is paid.\n`;
-  const word = WORDS[cost.bound];
   const saves = cost.perHour < 0n;
+  const word = WORDS[saves ? (TURNED[cost.bound] ?? cost.bound) : cost.bound];
   const amount = (micros: Micros) => `${roughMoney(micros < 0n ? -micros : micros)} ${currency}`;
-  const rate = `${saves ? 'It saves' : 'It costs'} ${word}${amount(cost.perHour)} an hour, ${amount(perDay(cost.perHour))} a day`;
+  const rate = `${saves ? 'It saves' : 'It costs'} ${word}${hourMoney(cost.perHour < 0n ? -cost.perHour : cost.perHour)} ${currency} an hour, ${amount(perDay(cost.perHour))} a day`;
   const owed =
     cost.atOnce === 0n
       ? 'nothing is owed at once'

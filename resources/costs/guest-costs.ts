@@ -1,5 +1,6 @@
 import { HOSTS, IMAGES, LEASES, POLICIES, PRICE_LISTS, VMS, VOLUMES } from '../guards/refs.ts';
 import { sizeOf } from '../guards/vm-admission.ts';
+import { isVolumeLost } from '../guards/volume-facts.ts';
 import { isOpen } from '../guards/world.ts';
 import type { Pool } from '../kinds/pool.ts';
 import type { PriceList } from '../kinds/price-list.ts';
@@ -7,26 +8,28 @@ import type { VM } from '../kinds/vm.ts';
 import type { Volume } from '../kinds/volume.ts';
 import { counted } from '../meta/counted.ts';
 import { jsonEqual } from '../meta/object.ts';
-import { wantedReplicas } from '../meta/wanted-replicas.ts';
 import type { Amounts, Bound, CostFacts, ObjectChange } from './cost-line.ts';
-import { divided, exactMoney, type Micros } from './money.ts';
+import { exactMoney, type Micros } from './money.ts';
 import { vmRate, volumeRate } from './rates.ts';
-import { weeklyReplicaMs } from './replica-time.ts';
-
-const HOUR_MS = 3_600_000;
-const WEEK_MS = 168n * 3_600_000n;
 
 /** What an hour of a guest costs, and why. */
-interface GuestRate {
+export interface GuestRate {
   readonly rate: Micros;
   readonly bound: Bound;
   readonly note: string;
+  /** What each takes of its tenant's quota. */
+  readonly size?: Size;
 }
+
+type Size = ReturnType<typeof sizeOf>;
 
 /** What a change of a VM costs. On a Mac that its tenant leases it is paid for with the lease. */
 export function vmCost({ before, after }: ObjectChange<VM>, facts: CostFacts): Amounts | undefined {
   const [is, was] = [vmHour(after, facts), vmHour(before, facts)];
-  return lineOf(is, was);
+  const perHour = is.rate - was.rate;
+  if (perHour === 0n && (is.note === was.note || is.rate === 0n)) return undefined;
+  const note = was.rate === 0n ? is.note : `${is.note}; before ${exactMoney(was.rate)} an hour`;
+  return { perHour, bound: is.bound === 'exactly' ? was.bound : is.bound, atOnce: 0n, note };
 }
 
 function vmHour(vm: VM | undefined, facts: CostFacts): GuestRate {
@@ -39,25 +42,8 @@ function vmHour(vm: VM | undefined, facts: CostFacts): GuestRate {
   return { ...guestRate(vm, namespace, facts), bound: 'exactly' };
 }
 
-/** What a change of a Pool costs: the hours of its members. */
-export function poolCost({ before, after }: ObjectChange<Pool>, facts: CostFacts): Amounts | undefined {
-  const [is, was] = [poolHour(after, facts), poolHour(before, facts)];
-  return lineOf(is, was);
-}
-
-function poolHour(pool: Pool | undefined, facts: CostFacts): GuestRate {
-  if (pool === undefined) return { rate: 0n, bound: 'exactly', note: 'its members go' };
-  const { spec } = pool;
-  const weekly = weeklyReplicaMs((atMs) => wantedReplicas(spec, atMs), facts.nowMs, 0);
-  const count = `${wantedReplicas(spec, facts.nowMs).replicas} now, ${counted(Math.round(weekly / HOUR_MS), 'hour')} a week`;
-  if (spec.shared === true)
-    return { rate: 0n, bound: 'exactly', note: `${count}; whoever takes a member pays for it from then on` };
-  const { rate, bound, note } = guestRate(pool, pool.metadata.namespace ?? '', facts);
-  return { rate: divided(rate * BigInt(Math.round(weekly)), WEEK_MS), bound, note: `${count}; ${note}` };
-}
-
 /** What an hour of one guest costs, wherever it comes to be placed. */
-function guestRate(of: VM | Pool, namespace: string, { world, lessees }: CostFacts): GuestRate {
+export function guestRate(of: VM | Pool, namespace: string, { world, lessees }: CostFacts): GuestRate {
   const image = world.get(IMAGES, undefined, of.spec.image);
   const { guestOS, defaults } = image?.spec ?? {};
   const spec = { guestOS: guestOS ?? 'linux', source: { path: '' }, ...(defaults === undefined ? {} : { defaults }) };
@@ -66,10 +52,11 @@ function guestRate(of: VM | Pool, namespace: string, { world, lessees }: CostFac
   const size = sizeOf(of, { spec } as Parameters<typeof sizeOf>[1]);
   const rate = vmRate({ ...size, guestOS: spec.guestOS }, world.get(PRICE_LISTS, undefined, 'default'));
   const price = `${exactMoney(rate)} an hour for each on a host that nobody leases`;
-  if (image === undefined) return { rate, bound: 'about', note: `${price}; there is no Image ${of.spec.image} yet` };
-  if (rate === 0n) return { rate, bound: 'exactly', note: 'it has no price' };
-  if (!lessees.has(namespace)) return { rate, bound: 'exactly', note: price };
-  return { rate, bound: 'atMost', note: `${price}, nothing where ${namespace} leases` };
+  if (image === undefined)
+    return { rate, size, bound: 'about', note: `${price}; there is no Image ${of.spec.image} yet` };
+  if (rate === 0n) return { rate, size, bound: 'exactly', note: 'it has no price' };
+  if (!lessees.has(namespace)) return { rate, size, bound: 'exactly', note: price };
+  return { rate, size, bound: 'atMost', note: `${price}, nothing where ${namespace} leases` };
 }
 
 const PAID = (namespace: string) => `on Macs that ${namespace} leases: paid for with the lease`;
@@ -79,19 +66,15 @@ function isLeasedBy(host: string, namespace: string, { world }: CostFacts): bool
   return [...world.list(LEASES, namespace)].some((lease) => isOpen(lease) && lease.status?.host === host);
 }
 
-function lineOf(is: GuestRate, was: GuestRate): Amounts | undefined {
-  const perHour = is.rate - was.rate;
-  if (perHour === 0n && is.note === was.note) return undefined;
-  return { perHour, bound: is.bound === 'exactly' ? was.bound : is.bound, atOnce: 0n, note: is.note };
-}
-
-/** What a change of a Volume costs: it is paid for as long as it is there, whoever has it. */
+/** What a change of a Volume costs: it is paid for as long as its data is there, whoever has it. */
 export function volumeCost({ before, after }: ObjectChange<Volume>, { world }: CostFacts): Amounts | undefined {
   const prices = world.get(PRICE_LISTS, undefined, 'default');
+  if ([before, after].some((volume) => volume !== undefined && isVolumeLost(volume))) return undefined;
   const hour = (volume: Volume | undefined) => (volume === undefined ? 0n : volumeRate(volume.spec.size, prices));
   const perHour = hour(after) - hour(before);
   if (before?.spec.size === after?.spec.size) return undefined;
-  const note = after === undefined ? 'its data goes' : `${after.spec.size}, whether a VM has it or not`;
+  const sizes = before === undefined ? after?.spec.size : `${before.spec.size} → ${after?.spec.size}`;
+  const note = after === undefined ? `${before?.spec.size}: its data goes` : `${sizes}, whether a VM has it or not`;
   return { perHour, bound: 'exactly', atOnce: 0n, note };
 }
 
@@ -100,14 +83,16 @@ export function priceCost({ before, after }: ObjectChange<PriceList>, facts: Cos
   if (before === undefined || jsonEqual(before.spec, after?.spec)) return undefined;
   const { world } = facts;
   const vms = [...world.list(VMS)].filter((vm) => isCharged(vm, facts));
-  const volumes = [...world.list(VOLUMES)];
+  const volumes = [...world.list(VOLUMES)].filter((volume) => !isVolumeLost(volume));
   const hour = (prices: PriceList | undefined) =>
     vms.reduce((sum, { spec }) => sum + (spec.resolved === undefined ? 0n : vmRate(spec.resolved, prices)), 0n) +
     volumes.reduce((sum, { spec }) => sum + volumeRate(spec.size, prices), 0n);
   if (vms.length + volumes.length === 0) return undefined;
   const count = `${counted(vms.length, 'VM')} on hosts that nobody leases and ${counted(volumes.length, 'volume')}`;
-  const note = `for ${count} that are there; a lease keeps the price it was granted at`;
-  return { perHour: hour(after) - hour(before), bound: 'exactly', atOnce: 0n, note };
+  const [is, was] = [hour(after), hour(before)];
+  const prices = `${exactMoney(is)} an hour, before ${exactMoney(was)}`;
+  const note = `for ${count} that are there: ${prices}; a lease keeps the price it was granted at`;
+  return { perHour: is - was, bound: 'exactly', atOnce: 0n, note };
 }
 
 function isCharged({ metadata, spec }: VM, facts: CostFacts): boolean {

@@ -1,9 +1,10 @@
 import { earliestEndMs, holdsHost, minimumMs } from '../guards/lease-term.ts';
 import { POLICIES } from '../guards/refs.ts';
 import type { Lease } from '../kinds/lease.ts';
-import type { Amounts, CostFacts, ObjectChange } from './cost-line.ts';
+import type { Amounts, Bound, CostFacts, ObjectChange } from './cost-line.ts';
 import type { Granted, Grants } from './grants.ts';
 import { exactMoney, forTime, type Micros, parseMicros } from './money.ts';
+import { rangeText } from './price-range.ts';
 
 const HOUR_MS = 3_600_000;
 
@@ -19,26 +20,58 @@ export function leaseCost(
 }
 
 function begun(granted: Granted, facts: CostFacts): Amounts {
-  const { rate, bound } = granted;
-  return { perHour: rate, bound, atOnce: owedAtOnce(granted, facts), atOnceBound: bound, note: noteOf(granted, facts) };
+  const { perHour, atOnce, bound } = amountsOf(granted, facts);
+  return { perHour, bound, atOnce, atOnceBound: owedBound(granted), note: noteOf(granted, facts) };
 }
 
-/** The minimum of a new lease; nothing for a host that is held anyway. */
-export function owedAtOnce({ rate, heldUntil }: Granted, facts: CostFacts): Micros {
-  return heldUntil === undefined ? forTime(rate, minimumOf(facts)) : 0n;
+/** What a new lease costs: its minimum is owed at once, but not for a host that is held anyway; nothing before it is granted. */
+export function amountsOf(
+  granted: Granted,
+  facts: CostFacts,
+): { readonly perHour: Micros; readonly atOnce: Micros; readonly bound: Bound } {
+  switch (granted.kind) {
+    case 'host': {
+      const atOnce = granted.heldUntil === undefined ? forTime(granted.rate, minimumOf(facts)) : 0n;
+      return { perHour: granted.rate, atOnce, bound: 'exactly' };
+    }
+    case 'unseen':
+      return { perHour: granted.rate, atOnce: forTime(granted.rate, minimumOf(facts)), bound: 'atLeast' };
+    case 'waits':
+      return { perHour: 0n, atOnce: 0n, bound: 'atLeast' };
+    case 'refused':
+      return { perHour: 0n, atOnce: 0n, bound: 'exactly' };
+  }
+}
+
+/** How what is owed at once stands to what it will be: one that waits owes nothing. */
+export function owedBound(granted: Granted): Bound {
+  return granted.kind === 'unseen' ? 'atLeast' : 'exactly';
 }
 
 export function minimumOf({ world }: CostFacts): number {
   return minimumMs(world.get(POLICIES, undefined, 'default'));
 }
 
-function noteOf({ rate, host, heldUntil, waits }: Granted, facts: CostFacts): string {
-  if (heldUntil !== undefined)
-    return `takes over ${host}, which is held and paid for until ${heldUntil}: nothing is owed anew`;
-  const hours = `${minimumOf(facts) / HOUR_MS} h at ${exactMoney(rate)} at least`;
-  if (waits !== undefined) return `waits (${waits}); from its grant on, ${hours}`;
-  if (host !== undefined) return `${host}: ${hours}`;
-  return `${hours}: the least that a host which fits can cost`;
+/** `24 h`: how long a lease is paid for at least. */
+export function minimumText(facts: CostFacts): string {
+  return `${minimumOf(facts) / HOUR_MS} h`;
+}
+
+function noteOf(granted: Granted, facts: CostFacts): string {
+  const hours = minimumText(facts);
+  switch (granted.kind) {
+    case 'host': {
+      const { host, rate, heldUntil } = granted;
+      if (heldUntil === undefined) return `${host}: ${hours} at ${exactMoney(rate)} at least`;
+      return `takes over ${host}, which is held and paid for until ${heldUntil}: nothing is owed anew`;
+    }
+    case 'unseen':
+      return `${hours} at ${exactMoney(granted.rate)} at least: the least that a host which fits can cost`;
+    case 'waits':
+      return `waits, at no cost (${granted.why}); from its grant on ${hours} at ${rangeText(granted.later)}`;
+    case 'refused':
+      return `is not made (${granted.why})`;
+  }
 }
 
 function ended(lease: Lease, nowMs: number): Amounts | undefined {

@@ -39,3 +39,11 @@ export function roughMoney(amount: Micros): string {
   const cents = divided(size, PER_CENT);
   return `${amount < 0n ? '-' : ''}${cents / 100n}.${String(cents % 100n).padStart(2, '0')}`;
 }
+
+/** What an hour costs, for people: to the hundredth of a hundredth, so that sums can be checked by it; less than that to the millionth. */
+export function hourMoney(amount: Micros): string {
+  const size = amount < 0n ? -amount : amount;
+  if (size < PER_CENT / 100n) return size === 0n ? roughMoney(0n) : exactMoney(amount);
+  const [whole = '', fraction = ''] = exactMoney(divided(amount, 100n) * 100n).split('.');
+  return `${whole}.${fraction.padEnd(2, '0')}`;
+}

@@ -8,12 +8,14 @@ import type { PriceList } from '../kinds/price-list.ts';
 import type { Tenant } from '../kinds/tenant.ts';
 import type { VM } from '../kinds/vm.ts';
 import type { Volume } from '../kinds/volume.ts';
+import { objectKey } from '../meta/object.ts';
 import { type Amounts, type Bound, boundOf, type CostFacts, type CostLine, type ObjectChange } from './cost-line.ts';
 import { Grants } from './grants.ts';
-import { poolCost, priceCost, vmCost, volumeCost } from './guest-costs.ts';
+import { priceCost, vmCost, volumeCost } from './guest-costs.ts';
 import { leaseCost, rateOf, releasesOf } from './lease-costs.ts';
 import { leaseSetCost } from './lease-set-costs.ts';
 import type { Micros } from './money.ts';
+import { poolCost } from './pool-costs.ts';
 
 /** What a plan costs, and each change of it. */
 export interface PlanCost {
@@ -25,12 +27,13 @@ export interface PlanCost {
 }
 
 /**
- * What changes cost. Hosts are given to new leases in the order of the changes, single Leases first, as each would get them now; the world is changed by that.
+ * What changes cost, in whichever order they are given. Hosts are given to new leases by their names, single Leases first, as each would get them now; the
+ * world is changed by that.
  */
 export function planCost(changes: readonly ObjectChange[], known: Omit<CostFacts, 'lessees'>): PlanCost {
   const facts = { ...known, lessees: lesseesOf(changes, known.world) };
   const grants = new Grants(facts);
-  const ordered = [...changes].sort((a, b) => rankOf(a) - rankOf(b));
+  const ordered = [...changes].sort((a, b) => rankOf(a) - rankOf(b) || (nameOf(a) < nameOf(b) ? -1 : 1));
   const lines = ordered.flatMap((change) => lineOf(change, grants, changes, facts) ?? []);
   return {
     lines,
@@ -46,6 +49,11 @@ const RANKS = ['Lease', 'LeaseSet'];
 function rankOf({ before, after }: ObjectChange): number {
   const rank = RANKS.indexOf((after ?? before)?.kind ?? '');
   return rank < 0 ? RANKS.length : rank;
+}
+
+function nameOf({ before, after }: ObjectChange): string {
+  const object = after ?? before;
+  return object === undefined ? '' : `${RANKS.includes(object.kind) ? '' : object.kind} ${objectKey(object.metadata)}`;
 }
 
 /** Namespaces that lease or hold a host, or are going to. */

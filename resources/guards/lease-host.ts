@@ -77,8 +77,8 @@ export function returnsTo(namespace: string, host: Host, world: WorldView): bool
 
 const refuse = (filter: LeaseFilter, message: string): LeaseRefusal => ({ filter, message });
 
-/** What the machine is: that changes seldom. */
-function sizeRefusal(lease: Lease, host: Host, world: WorldView): LeaseRefusal | undefined {
+/** What of the machine is not as the lease asks, whoever has it: that changes seldom. */
+export function sizeRefusal(lease: Lease, host: Host, world: WorldView): LeaseRefusal | undefined {
   const { spec } = lease;
   const { name, labels = {} } = host.metadata;
   if (spec.hostName !== undefined && spec.hostName !== name)

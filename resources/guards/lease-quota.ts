@@ -20,10 +20,22 @@ export const leaseQuota = {
   judge(change, world) {
     const { after } = change;
     const namespace = after?.metadata.namespace ?? '';
-    if (isMade(change)) return oneMore(namespace, world, world.tenantUse(namespace).openLeases, LEASES);
+    if (isMade(change)) return oneMoreLeaseRefusal(namespace, world);
     return isGranted(change) ? leasedHostRefusal(namespace, after?.status?.host, world) : undefined;
   },
 } satisfies Guard<Lease>;
+
+/** Why no Lease more can be made for a tenant, by its quota. */
+export function oneMoreLeaseRefusal(namespace: string, world: WorldView): Refusal | undefined {
+  return oneMore(namespace, world, world.tenantUse(namespace).openLeases, LEASES);
+}
+
+/** How many Leases more can be made for a tenant, by its quota; infinitely many where none is set. */
+export function leasesLeft(namespace: string, world: WorldView): number {
+  const tenant = world.get(TENANTS, undefined, namespace);
+  if (tenant === undefined) return Infinity;
+  return Math.max(0, (quotaOf(tenant, world).maxLeasedHosts ?? Infinity) - world.tenantUse(namespace).openLeases);
+}
 
 /** Why a tenant may not be given a host, by its quota. One that it has already, leased or held, is no more than it has; `host` undefined asks for some other. */
 export function leasedHostRefusal(namespace: string, host: string | undefined, world: WorldView): Refusal | undefined {

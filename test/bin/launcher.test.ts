@@ -27,6 +27,22 @@ describe('the launcher', () => {
     assert.match(server.error, /^no kubeconfig/);
   });
 
+  it('lets young objects take no more than 32 MiB', async () => {
+    const program = `data:text/javascript,
+      import { getHeapSpaceStatistics } from 'node:v8';
+      const taken = () => getHeapSpaceStatistics().find((space) => space.space_name === 'new_space').space_size;
+      const kept = [];
+      let most = 0;
+      for (let i = 0; i < 300; i++) {
+        kept.push(Array.from({ length: 10000 }, () => [i]));
+        most = Math.max(most, taken());
+      }
+      process.stderr.write(String(most / 2 ** 20));`;
+    const env = { PATH: process.env.PATH, HOME: folder, NODE_OPTIONS: `--import "${encodeURI(program)}"` };
+    const { stderr } = await run(LAUNCHER, ['version'], { env });
+    assert.ok(Number(stderr) > 0 && Number(stderr) <= 32, stderr);
+  });
+
   it('fails where its output could not be written', async function () {
     if (!existsSync('/dev/full')) {
       process.stdout.write('      skipped: there is no /dev/full here\n');

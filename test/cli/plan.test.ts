@@ -104,11 +104,14 @@ describe('coppice plan', () => {
     );
     assert.match(costs, /^COSTS +NAMESPACE +USD AN HOUR +A DAY +AT ONCE\n/);
     assert.match(costs, /^Lease\/ci +acme +0\.85 +20\.40 +20\.40 +mac-1: 24 h at 0\.85 at least$/m);
-    assert.match(costs, /^LeaseSet\/more +acme +0\.85 +20\.40 +20\.40 +1 now, .*new: mac-2$/m);
+    assert.match(
+      costs,
+      /^LeaseSet\/more +acme +0\.85 +20\.40 +20\.40 +1 at all times; new, for 24 h at least: mac-2 at 0\.85$/m,
+    );
     assert.match(costs, /^Volume\/data +acme +0\.005 +0\.12 +- /m);
     assert.equal(
       sums,
-      'Plan: 7 created, 1 configured.\nIt costs 1.71 USD an hour, 40.92 USD a day; 40.80 USD are owed at once.\n',
+      'Plan: 7 created, 1 configured.\nIt costs 1.705 USD an hour, 40.92 USD a day; 40.80 USD are owed at once.\n',
     );
   });
 
@@ -126,6 +129,8 @@ describe('coppice plan', () => {
     );
     assert.match(stderr, /^error: wrong\.yaml, document 5, line 20: .*spec\.size: Invalid value/m);
     assert.match(stdout, /^Plan: 5 created, 2 refused\.$/m);
+    assert.match(stdout, /^lease\.coppice\.dev\/ci refused \(in acme\): .*spec\.releasePolicy: Unsupported/m);
+    assert.match(stdout, /^volume\.coppice\.dev\/data refused \(in acme\): .*spec\.size: Invalid value/m);
   });
 
   it('refuses what nothing brings a namespace for, as apply would', async () => {
@@ -209,6 +214,11 @@ describe('coppice plan', () => {
   const usages: [string[], RegExp][] = [
     [['plan'], /say what to plan with -f or -k/],
     [['plan', 'lease.yaml', '-f', 'team'], /plan takes no argument, but got "lease.yaml"; files follow -f/],
+    [
+      ['plan', '-f', 'team', '--prune', '--applyset', 'fleet'],
+      /say in which namespace with -n, or name another parent/,
+    ],
+    [['plan', '-f', 'pki'], /there is no object in pki\nhint: of a folder the \.yaml/],
     [['plan', '-f', 'nothing.yaml'], /nothing\.yaml: there is no such file/],
     [['plan', '-f', 'team', '-o', 'yaml'], /--output may be json, and not yaml/],
   ];

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { divided, exactMoney, forTime, parseMicros, roughMoney } from '../../../resources/costs/money.ts';
+import { divided, exactMoney, forTime, hourMoney, parseMicros, roughMoney } from '../../../resources/costs/money.ts';
 
 describe('money', () => {
   const table: readonly [text: string | undefined, micros: bigint, exact: string, rough: string][] = [
@@ -50,6 +50,19 @@ describe('money', () => {
       }),
     );
   });
+
+  const hours: readonly [bigint, string][] = [
+    [0n, '0.00'],
+    [1_153_571n, '1.1536'],
+    [-1_153_571n, '-1.1536'],
+    [850_000n, '0.85'],
+    [999_960n, '1.00'],
+    [5_000n, '0.005'],
+    [14n, '0.000014'],
+  ];
+  for (const [micros, text] of hours)
+    it(`of an hour is told as ${text}, so that a day can be checked by it`, () =>
+      assert.equal(hourMoney(micros), text));
 
   it('of a time is that of the hours in it', () => {
     assert.equal(forTime(850_000n, 24 * 3_600_000), 20_400_000n);

@@ -153,10 +153,10 @@ describe('what a plan costs', () => {
 
   it('is the least that can be where there is no Mac for it, or none to be seen', () => {
     const large = costs([made(aLease({ spec: { minVCPUs: 32 } }))]);
-    assert.deepEqual(large.lines, ['Lease/ci >=0.6 >=14.4']);
-    assert.match(
+    assert.deepEqual(large.lines, ['Lease/ci >=0 0']);
+    assert.equal(
       large.notes,
-      /^waits \(3 hosts: 3 with too few vCPUs \(the largest has 16, needs 32\)\); from its grant/,
+      'waits, at no cost (3 hosts: 3 with too few vCPUs (the largest has 16, needs 32)); from its grant on 24 h at 0.6 or more',
     );
     const hidden = costs([made(aLease({ spec: { minVCPUs: 16, minMemory: '64Gi' } }))], { hidden: true });
     assert.deepEqual(hidden.lines, ['Lease/ci >=2.1 >=50.4']);
@@ -164,8 +164,8 @@ describe('what a plan costs', () => {
     const poor = costs([made(aLease({ name: 'a' })), made(aLease({ name: 'b' }))], {
       tenant: aTenant('red', { quota: { maxLeasedHosts: 1 } }),
     });
-    assert.deepEqual(poor.lines, ['Lease/a 0.85 20.4', 'Lease/b >=0.6 >=14.4']);
-    assert.match(poor.notes, /waits \(exceeded quota: maxLeasedHosts/);
+    assert.deepEqual(poor.lines, ['Lease/a 0.85 20.4', 'Lease/b 0 0']);
+    assert.match(poor.notes, /is not made \(exceeded quota: maxLeasedHosts: requested 1, used 1, limited 1/);
   });
 
   it('does not count again what is held: a Mac whose lease was deleted is taken over at its price', () => {
@@ -193,9 +193,10 @@ describe('what a plan costs', () => {
       assert.deepEqual(costs([made(aSet(2))]).lines, ['LeaseSet/set 1.7 40.8']);
       assert.deepEqual(costs([made(aSet(3))]).lines, ['LeaseSet/set 3.8 91.2']);
       const weekend = costs([made(aSet(0, { schedules: HOURS('0 20 * * 5', '42h', 1) }))]);
-      assert.deepEqual(weekend.lines, ['LeaseSet/set ~0.2125 0'], '42 of 168 hours at 0.85');
+      assert.deepEqual(weekend.lines, ['LeaseSet/set >=0.2125 0']);
+      assert.equal(weekend.notes, '0 now, 1 at most; 42 h × 0.85 / 168 h a week; a Mac that fits costs 0.85 to 2.1');
       const now = costs([made(aSet(0, { schedules: HOURS('0 20 * * 1', '42h', 1) }))]);
-      assert.deepEqual(now.lines, ['LeaseSet/set 0.2125 20.4'], 'it begins with one');
+      assert.deepEqual(now.lines, ['LeaseSet/set >=0.2125 20.4'], 'it begins with one');
     });
 
     it('counts the leases it has once', () => {
@@ -215,11 +216,55 @@ describe('what a plan costs', () => {
       assert.deepEqual(costs([made(again)], { leases: [others] }).lines, ['LeaseSet/set 0.85 20.4']);
     });
 
+    it('makes no more than the quota has room for, and costs no more', () => {
+      const tenant = aTenant('red', { quota: { maxLeasedHosts: 3 } });
+      const leases = [granted('a', LATER), granted('b', LATER)];
+      const held = claimed(MACS[2] as Host, { released: true, earliestEnd: LATER });
+      const wish = { tenant, leases, macs: [...MACS.slice(0, 2), held] };
+      const more = costs([made(aSet(3))], wish);
+      assert.deepEqual(more.lines, ['LeaseSet/set 0.7 0']);
+      assert.match(
+        more.notes,
+        /^3 at all times, but no more than 1 by the quota; takes over, paid for already: studio/,
+      );
+      assert.match(more.notes, /; 2 not made \(exceeded quota: maxLeasedHosts: requested 1, used 3, limited 3 /);
+      const window = costs([made(aSet(0, { schedules: HOURS('0 20 * * 5', '42h', 3) }))], wish);
+      assert.deepEqual(window.lines, ['LeaseSet/set >=0.2125 0'], '42 hours of one, not of three');
+    });
+
+    it('owes nothing while it waits for a machine that is not there', () => {
+      const large = { template: { spec: { minVCPUs: 64, releasePolicy: 'WhenAllowed' as const } } };
+      assert.deepEqual(costs([made(aSet(2, large))]).lines, ['LeaseSet/set >=0 0']);
+      const window = costs([made(aSet(0, { ...large, schedules: HOURS('0 20 * * 5', '42h', 1) }))]);
+      assert.deepEqual(window.lines, ['LeaseSet/set >=0 0']);
+      assert.match(window.notes, /no machine fits: at no cost before one does, then 0.6 or more/);
+    });
+
+    it('has one price, whatever else is in the plan and in which order; to take it back comes to nothing', () => {
+      const [set, lease] = [aSet(0, { schedules: HOURS('0 20 * * 5', '42h', 1) }), aLease({ name: 'zz' })];
+      const forth = costs([made(set), made(lease), made(aLease({ name: 'aa' }))]);
+      assert.deepEqual(costs([made(aLease({ name: 'aa' })), made(lease), made(set)]), forth);
+      assert.ok(forth.lines.includes('LeaseSet/set >=0.2125 0'));
+      assert.deepEqual(costs([gone(set)]).lines, ['LeaseSet/set <=-0.2125 0']);
+      const taken = MACS.map((mac) => claimed(mac, { namespace: 'blue' }));
+      assert.deepEqual(costs([gone(set)], { macs: taken }).lines, ['LeaseSet/set <=-0.2125 0']);
+    });
+
+    it('changes by the hours that are changed, and not with its labels', () => {
+      const set = (replicas: number) => aSet(1, { schedules: HOURS('0 7 * * 1-5', '12h', replicas) });
+      const leases = [granted('set-a', LATER, '0.85', 'set'), granted('set-b', LATER, '0.85', 'set')];
+      const more = costs([{ before: set(2), after: set(3) }], { leases });
+      assert.deepEqual(more.lines, ['LeaseSet/set >=0.485715 0']);
+      assert.match(more.notes, /\(324 h × 0.85 - 228 h × 0.85\) \/ 168 h a week; a Mac that fits costs 0.85 to 2.1$/);
+      const named = { ...set(2), metadata: { ...set(2).metadata, labels: { team: 'x' } } };
+      assert.deepEqual(costs([{ before: set(2), after: named }], { leases }).lines, []);
+    });
+
     it('saves from when its leases may go', () => {
       const leases = [granted('set-a', LATER, '0.70', 'set'), granted('set-b', BEFORE, '0.70', 'set')];
       const fewer = costs([{ before: aSet(2), after: aSet(1) }], { leases });
       assert.deepEqual(fewer.lines, ['LeaseSet/set -0.7 0']);
-      assert.match(fewer.notes, /1 lease to go, when the minimum is over: now$/);
+      assert.match(fewer.notes, /1 lease to go, at 0.7, when the minimum is over: now$/);
       const none = costs([{ before: aSet(2), after: aSet(0) }], { leases });
       assert.deepEqual(none.lines, [`LeaseSet/set -1.4 0 ${LATER}`]);
       assert.deepEqual(costs([gone(aSet(2))], { leases }).lines, [`LeaseSet/set -1.4 0 ${LATER}`]);
@@ -239,6 +284,14 @@ describe('what a plan costs', () => {
       assert.deepEqual(costs([{ before: aVM(), after: aVM({ spec: { power: 'Stopped' } }) }]).lines, [
         'VM/web -0.07 0',
       ]);
+    });
+
+    it('is that of as many as the quota has room for, and can be checked by hand', () => {
+      const tenant = aTenant('red', { quota: { maxVCPUs: 5 } });
+      const pool = costs([made(aPool(3))], { tenant });
+      assert.deepEqual(pool.lines, ['Pool/pool 0.14 0']);
+      assert.match(pool.notes, /^336 h × 0.07 \/ 168 h a week; 3 now, 3 at most, but no more than 2 by the quota;/);
+      assert.match(costs([{ before: aPool(3), after: aPool(1) }]).notes, /^\(168 h × 0.07 - 504 h × 0.07\) \/ 168 h/);
     });
 
     it('is nothing on Macs that their tenant leases, and at most that where it may be one or the other', () => {
@@ -262,6 +315,13 @@ describe('what a plan costs', () => {
     assert.deepEqual(costs([made(aVolume('50Gi'))]).lines, ['Volume/data 0.005 0']);
     assert.deepEqual(costs([{ before: aVolume('50Gi'), after: aVolume('80Gi') }]).lines, ['Volume/data 0.003 0']);
     assert.deepEqual(costs([gone(aVolume('50Gi'))]).lines, ['Volume/data -0.005 0']);
+  });
+
+  it('is nothing for a volume whose data is gone', () => {
+    const lost: Volume = { ...aVolume('50Gi'), status: { phase: 'Lost' } };
+    assert.deepEqual(costs([gone(lost)]).lines, []);
+    const dearer = { ...PRICES, spec: { ...PRICES.spec, volumeGiBPerHour: '0.0002' } };
+    assert.deepEqual(costs([{ before: PRICES, after: dearer }], { others: [[refs.VOLUMES, lost]] }).lines, []);
   });
 
   it('is, of new prices, what they change for what is there', () => {
