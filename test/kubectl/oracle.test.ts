@@ -111,9 +111,18 @@ describe('kubectl transcripts', function () {
 
   it('our own definitions are read like any other, applied unchanged, and not deleted', async () => {
     const applied = await run('apply', '-f', join(HERE, '../../manifests/crds'));
-    const ours = ['hosts', 'images', 'leases', 'policies', 'pricelists', 'tenants', 'vms'].map(
-      (plural) => `${plural}.coppice.dev`,
-    );
+    const ours = [
+      'hosts',
+      'images',
+      'leases',
+      'leasesets',
+      'policies',
+      'pools',
+      'pricelists',
+      'tenants',
+      'vms',
+      'volumes',
+    ].map((plural) => `${plural}.coppice.dev`);
     const lines = ours.map((name) => `customresourcedefinition.apiextensions.k8s.io/${name} unchanged\n`);
     assert.equal(applied, lines.join(''));
     const waited = await run('wait', '--for', 'condition=Established', 'crd/vms.coppice.dev', '--timeout=5s');

@@ -241,7 +241,7 @@ describe('the definitions of our own kinds', () => {
     const { items = [] } = await server.ok('GET', CRDS);
     assert.deepEqual(
       items.map((item) => item.metadata.name),
-      ['hosts', 'images', 'leases', 'policies', 'pricelists', 'tenants', 'vms'].map(
+      ['hosts', 'images', 'leases', 'leasesets', 'policies', 'pools', 'pricelists', 'tenants', 'vms', 'volumes'].map(
         (plural) => `${plural}.coppice.dev`,
       ),
     );

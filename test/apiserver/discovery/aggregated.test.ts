@@ -48,7 +48,7 @@ describe('aggregated discovery', () => {
     );
     assert.deepEqual(
       items[0]?.versions[0]?.resources.map((r) => r.resource),
-      ['tenants', 'hosts', 'images', 'policies', 'pricelists', 'leases', 'vms'],
+      ['tenants', 'hosts', 'images', 'policies', 'pricelists', 'leases', 'leasesets', 'vms', 'volumes', 'pools'],
     );
   });
 

@@ -1,5 +1,6 @@
 import type { Host } from '../../../resources/kinds/host.ts';
 import type { Lease } from '../../../resources/kinds/lease.ts';
+import type { LeaseSet } from '../../../resources/kinds/lease-set.ts';
 import type { VM } from '../../../resources/kinds/vm.ts';
 import { aHost, aVM } from '../../harness/builders.ts';
 
@@ -72,3 +73,23 @@ export function aLease(wish: { name?: string; namespace?: string; status?: Parti
     },
   };
 }
+
+/** Set `ci` of tenant `red`. */
+export const aSet = (spec: Partial<LeaseSet['spec']> = {}, status?: LeaseSet['status']): LeaseSet => ({
+  apiVersion: 'coppice.dev/v1',
+  kind: 'LeaseSet',
+  metadata: { name: 'ci', namespace: 'red', uid: 'set', resourceVersion: '1', creationTimestamp: GRANTED },
+  spec: { replicas: 1, template: { spec: { releasePolicy: 'Refuse' } }, ...spec },
+  ...(status === undefined ? {} : { status }),
+});
+
+/** The same Lease, as a part of that set. */
+export const ofSet = (lease: Lease, uid = 'set'): Lease => {
+  const owner = { apiVersion: 'coppice.dev/v1', kind: 'LeaseSet', name: 'ci', uid, controller: true };
+  return { ...lease, metadata: { ...lease.metadata, ownerReferences: [owner] } };
+};
+/** A Lease of that set that has no host yet. */
+export const waits = (name: string, spec: Partial<Lease['spec']> = {}): Lease => {
+  const { status: _, ...lease } = aLease({ name });
+  return ofSet({ ...lease, spec: { ...lease.spec, ...spec } });
+};

@@ -1,25 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Lease } from '../../../resources/kinds/lease.ts';
-import type { LeaseSet } from '../../../resources/kinds/lease-set.ts';
 import { CraftedFleet, told } from './crafted-fleet.ts';
-import { A_DAY_LATER, aLease, GRANTED, host, leased } from './crafted-objects.ts';
-
-const aSet = (spec: Partial<LeaseSet['spec']> = {}, status?: LeaseSet['status']): LeaseSet => ({
-  apiVersion: 'coppice.dev/v1',
-  kind: 'LeaseSet',
-  metadata: { name: 'ci', namespace: 'red', uid: 'set', resourceVersion: '1', creationTimestamp: GRANTED },
-  spec: { replicas: 1, template: { spec: { releasePolicy: 'Refuse' } }, ...spec },
-  ...(status === undefined ? {} : { status }),
-});
-
-const ofSet = (lease: Lease, uid = 'set'): Lease => {
-  const owner = { apiVersion: 'coppice.dev/v1', kind: 'LeaseSet', name: 'ci', uid, controller: true };
-  return { ...lease, metadata: { ...lease.metadata, ownerReferences: [owner] } };
-};
-const waits = (name: string, spec: Partial<Lease['spec']> = {}): Lease => {
-  const { status: _, ...lease } = aLease({ name });
-  return ofSet({ ...lease, spec: { ...lease.spec, ...spec } });
-};
+import { A_DAY_LATER, aLease, aSet, GRANTED, host, leased, ofSet, waits } from './crafted-objects.ts';
 
 describe('set-within-wanted', () => {
   it('is broken by a lease that is made beyond what is wanted', () => {

@@ -1,13 +1,16 @@
 import assert from 'node:assert/strict';
 import { FleetCheck } from '../../../../apiserver/client/cut/fleet-check.ts';
 import { ManualClock } from '../../../../resources/ambient/manual-clock.ts';
+import { LEASE_SET_DUTY } from '../../../../resources/guards/lease-set.ts';
 import { INVARIANTS } from '../../../../resources/invariants/all-invariants.ts';
 import type { Violation } from '../../../../resources/invariants/fleet-checker.ts';
 import { FleetState } from '../../../../resources/invariants/fleet-state.ts';
 import { WATCHED } from '../../../../resources/invariants/watched.ts';
+import type { VM } from '../../../../resources/kinds/vm.ts';
 import type { KubeObject } from '../../../../resources/meta/object.ts';
 import { objectKey } from '../../../../resources/meta/object.ts';
 import { resourceId } from '../../../../resources/meta/resource-id.ts';
+import { aVolume } from '../../../builders/volume.ts';
 import { aHost, aTenant, aVM } from '../../../harness/builders.ts';
 import { eventually } from '../../../harness/eventually.ts';
 import { putUnguarded } from '../../../harness/put-unguarded.ts';
@@ -15,6 +18,7 @@ import { startTestServer, type TestServer } from '../../../harness/server.ts';
 import {
   A_DAY_LATER,
   aLease,
+  aSet,
   bound,
   drained,
   GRANTED,
@@ -22,8 +26,10 @@ import {
   host,
   leased,
   mac,
+  ofSet,
   pending,
   resolved,
+  waits,
 } from '../../../resources/invariants/crafted-objects.ts';
 
 const refOf = (object: KubeObject) => {
@@ -42,6 +48,12 @@ interface Break {
 }
 
 const running = bound('a', { guestID: 'g' }, 'red', { phase: 'Running', guest: guest('g', 'Running') });
+const withData = (name: string, more: Partial<VM['spec']> = {}) =>
+  bound(name, { volumes: [{ name: 'data' }], ...more });
+const releasedBy = (by: string) => {
+  const lease = ofSet(aLease());
+  return { ...lease, spec: { ...lease.spec, release: { by, requestedAt: GRANTED } } };
+};
 const BREAKS: Readonly<Record<string, Break>> = {
   'one-lease-per-host': {
     there: [leased(), aLease()],
@@ -76,6 +88,16 @@ const BREAKS: Readonly<Record<string, Break>> = {
     ],
     says: 'lease/red/ci has ended after 10h of at least 24h, from 2026-01-01T00:00:00Z to 2026-01-01T10:00:00Z, and no operator forced it',
   },
+  'set-within-wanted': {
+    there: [aSet({ replicas: 1 }), waits('a')],
+    put: [waits('b')],
+    says: 'leaseset/red/ci wants 1 at most, and has 2 leases since lease/red/b',
+  },
+  'set-keeps-paid': {
+    there: [leased(ofSet(aLease())), aSet(), ofSet(aLease())],
+    put: [releasedBy(LEASE_SET_DUTY)],
+    says: `lease/red/ci was released by its set at ${GRANTED}, and its minimum is over at ${A_DAY_LATER}`,
+  },
   'scrub-before-free': {
     there: [pending('True', GRANTED)],
     put: [pending('False', A_DAY_LATER)],
@@ -86,6 +108,11 @@ const BREAKS: Readonly<Record<string, Break>> = {
     removed: [running],
     waitMs: 120_000,
     says: 'guest g of host mac-1 has had no VM since vm/red/a went, and is not reported as an orphan',
+  },
+  'guest-claimed-once': {
+    there: [host(), aVM({ name: 'a' })],
+    put: [bound('a', { guestID: 'g' })],
+    says: 'vm/red/a took guest g, which no member of a pool gave up',
   },
   'running-has-guest': {
     there: [host(), running],
@@ -102,6 +129,16 @@ const BREAKS: Readonly<Record<string, Break>> = {
     there: [host(), host({}, 'mac-2'), running],
     put: [bound('a', { guestID: 'g', hostName: 'mac-2' }, 'red', { phase: 'Running', guest: guest('g', 'Running') })],
     says: 'vm/red/a went from binding 0 to 0 (host mac-1 to mac-2)',
+  },
+  'one-vm-per-volume': {
+    there: [host(), aVolume(), withData('a')],
+    put: [withData('b')],
+    says: 'volume/red/data is that of vm/red/a and vm/red/b',
+  },
+  'volume-on-its-host': {
+    there: [host(), host({}, 'mac-2'), aVolume()],
+    put: [withData('a', { hostName: 'mac-2' })],
+    says: 'vm/red/a was bound to host mac-2, and its volume data lies on mac-1',
   },
 };
 describe('the check of a fleet', () => {
