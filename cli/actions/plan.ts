@@ -62,7 +62,7 @@ async function costOf(
   const overlay = changes
     .filter(({ about }) => about.resource.group === 'coppice.dev')
     .map(({ about, after }) => ({ key: objectKey(about), plural: about.resource.plural, after }));
-  const { world, hosts } = await readFacts(client, overlay, io.signal);
-  const cost = planCost(changes, { nowMs: systemClock.now(), world, hosts });
+  const { world, ...facts } = await readFacts(client, overlay, io.signal);
+  const cost = planCost(changes, { nowMs: systemClock.now(), world, ...facts });
   return { cost, currency: world.get(PRICE_LISTS, undefined, 'default')?.spec.currency ?? 'USD' };
 }

@@ -8,14 +8,14 @@ import { listAll } from '../list-all.ts';
 
 /** Objects that say what holds for others: a plan is judged by them as it leaves them. */
 const DECREES = [refs.POLICIES, refs.PRICE_LISTS, refs.TENANTS, refs.IMAGES];
-const HOLDINGS = [refs.LEASES, refs.VMS, refs.VOLUMES];
+const HOLDINGS = [refs.LEASES, refs.LEASE_SETS, refs.POOLS, refs.VMS, refs.VOLUMES];
 
 /** What a plan is reckoned by, read over the API: what whoever asks may see of it. `planned` lies over what is there; undefined removes. */
 export async function readFacts(
   client: ApiClient,
   planned: readonly { readonly key: string; readonly plural: string; readonly after: KubeObject | undefined }[],
   signal: AbortSignal,
-): Promise<{ readonly world: World; readonly hosts: readonly Host[] | undefined }> {
+): Promise<{ readonly world: World; readonly hosts: readonly Host[] | undefined; readonly isPartial: boolean }> {
   const world = new World();
   const list = async (ref: refs.Ref<KubeObject>): Promise<readonly KubeObject[] | undefined> => {
     const kind = { group: ref.group, version: 'v1', plural: ref.plural, kind: '', namespaced: false };
@@ -33,5 +33,5 @@ export async function readFacts(
   });
   for (const ref of DECREES)
     for (const { key, plural, after } of planned) if (plural === ref.plural) world.set(ref, key, after, 1);
-  return { world, hosts: lists[0] as readonly Host[] | undefined };
+  return { world, hosts: lists[0] as readonly Host[] | undefined, isPartial: lists.includes(undefined) };
 }

@@ -1,6 +1,7 @@
 import type { Bound, CostLine } from '../../resources/costs/cost-line.ts';
 import { exactMoney, hourMoney, type Micros, roughMoney } from '../../resources/costs/money.ts';
 import type { PlanCost } from '../../resources/costs/plan-cost.ts';
+import { MONTH_HOURS } from '../../resources/costs/tenant-months.ts';
 import { encodeJson } from '../../resources/meta/json.ts';
 import { apiVersionOf } from '../../resources/meta/resource-id.ts';
 import { objectName, typeName } from '../render/name.ts';
@@ -22,7 +23,7 @@ const TURNED: Partial<Record<Bound, Bound>> = { atLeast: 'atMost', atMost: 'atLe
 /** The plan for people: a line for each object in kubectl's words, the fields that change, and what it costs. */
 export function renderPlan(planned: readonly PlannedObject[], cost: PlanCost, currency: string): string {
   const objects = planned.map(renderObject);
-  return `${objects.join('')}\n${renderCost(cost, currency)}${renderSums(planned, cost, currency)}`;
+  return `${objects.join('')}\n${renderCost(cost, currency)}${renderSums(planned, cost, currency)}${renderMonths(cost, currency)}`;
 }
 
 function renderObject({ about, action, fields, error }: PlannedObject): string {
@@ -73,6 +74,17 @@ function renderSums(planned: readonly PlannedObject[], cost: PlanCost, currency:
   return `${sums}${rate}; ${owed}.${from}\n`;
 }
 
+/** What each tenant pays in a month beside its budget. */
+function renderMonths({ months }: PlanCost, currency: string): string {
+  const texts = months.map(({ tenant, budget, perHour, perMonth, bound }) => {
+    const over = perMonth - budget;
+    const isOver = over > 0n ? `: ${WORDS[bound]}${roughMoney(over)} over it` : '';
+    const sum = `${MONTH_HOURS} h at ${hourMoney(perHour)}`;
+    return `A month of ${tenant} comes to ${WORDS[bound]}${roughMoney(perMonth)} ${currency} (${sum}), of a budget of ${roughMoney(budget)}${isOver}.\n`;
+  });
+  return texts.join('');
+}
+
 const perDay = (perHour: Micros): Micros => perHour * 24n;
 
 /** The plan for programs. Amounts are decimal texts, exact to the millionth. */
@@ -97,6 +109,12 @@ export function planDocument(planned: readonly PlannedObject[], cost: PlanCost, 
       bound: cost.bound,
       atOnceBound: cost.atOnceBound,
       lines: cost.lines.map(lineDocument),
+      months: cost.months.map(({ budget, perHour, perMonth, ...month }) => ({
+        ...month,
+        budget: exactMoney(budget),
+        perHour: exactMoney(perHour),
+        perMonth: exactMoney(perMonth),
+      })),
     },
   };
 }

@@ -40,6 +40,8 @@ export interface CostFacts {
   readonly world: World;
   /** Undefined: whoever asks may not see them. */
   readonly hosts: readonly Host[] | undefined;
+  /** Whoever asks may not see all that tenants have. */
+  readonly isPartial?: boolean;
   /** Namespaces that lease or hold a host, or are going to. */
   readonly lessees: ReadonlySet<string>;
 }

@@ -16,6 +16,7 @@ import { leaseCost, rateOf, releasesOf } from './lease-costs.ts';
 import { leaseSetCost } from './lease-set-costs.ts';
 import type { Micros } from './money.ts';
 import { poolCost } from './pool-costs.ts';
+import { standingCosts, type TenantMonth, tenantMonths } from './tenant-months.ts';
 
 /** What a plan costs, and each change of it. */
 export interface PlanCost {
@@ -24,6 +25,8 @@ export interface PlanCost {
   readonly bound: Bound;
   readonly atOnce: Micros;
   readonly atOnceBound: Bound;
+  /** Of tenants with a budget; none where not all can be seen of what they have. */
+  readonly months: readonly TenantMonth[];
 }
 
 /**
@@ -33,14 +36,17 @@ export interface PlanCost {
 export function planCost(changes: readonly ObjectChange[], known: Omit<CostFacts, 'lessees'>): PlanCost {
   const facts = { ...known, lessees: lesseesOf(changes, known.world) };
   const grants = new Grants(facts);
+  const costOf = (change: ObjectChange) => lineOf(change, grants, changes, facts);
+  const standing = facts.isPartial === true ? new Map() : standingCosts(costOf, facts);
   const ordered = [...changes].sort((a, b) => rankOf(a) - rankOf(b) || (nameOf(a) < nameOf(b) ? -1 : 1));
-  const lines = ordered.flatMap((change) => lineOf(change, grants, changes, facts) ?? []);
+  const lines = ordered.flatMap((change) => costOf(change) ?? []);
   return {
     lines,
     perHour: lines.reduce((sum, { perHour }) => sum + perHour, 0n),
     bound: boundOf(lines.map(({ bound }) => bound)),
     atOnce: lines.reduce((sum, { atOnce }) => sum + atOnce, 0n),
     atOnceBound: boundOf(lines.map(({ atOnceBound = 'exactly' }) => atOnceBound)),
+    months: tenantMonths(changes, lines, standing, facts),
   };
 }
 

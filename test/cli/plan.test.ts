@@ -38,7 +38,7 @@ spec: {size: 50Gi}
 apiVersion: coppice.dev/v1
 kind: Tenant
 metadata: {name: acme}
-spec: {displayName: Acme, quota: {maxVMs: 5}}
+spec: {displayName: Acme, quota: {maxVMs: 5}, budget: {monthly: "1000"}}
 ---
 apiVersion: v1
 kind: Secret
@@ -111,7 +111,8 @@ describe('coppice plan', () => {
     assert.match(costs, /^Volume\/data +acme +0\.005 +0\.12 +- /m);
     assert.equal(
       sums,
-      'Plan: 7 created, 1 configured.\nIt costs 1.705 USD an hour, 40.92 USD a day; 40.80 USD are owed at once.\n',
+      'Plan: 7 created, 1 configured.\nIt costs 1.705 USD an hour, 40.92 USD a day; 40.80 USD are owed at once.\n' +
+        'A month of acme comes to 1244.65 USD (730 h at 1.705), of a budget of 1000.00: 244.65 over it.\n',
     );
   });
 
@@ -195,6 +196,7 @@ describe('coppice plan', () => {
       atOnce: '0',
       bound: 'exactly',
       atOnceBound: 'exactly',
+      months: [{ tenant: 'acme', budget: '1000', perHour: '0.008', perMonth: '5.84', bound: 'atLeast' }],
     });
     assert.deepEqual(
       lines.map(({ kind, name, perHour }: { kind: string; name: string; perHour: string }) => [kind, name, perHour]),

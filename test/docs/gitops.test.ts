@@ -11,7 +11,7 @@ describe('the page about a fleet in Git', function () {
     if (all('kubectl wait')[0]?.ran !== true) return;
     const [first = '', drift = ''] = outputs('coppice plan -k fleet  #');
     assert.match(first, /^Plan: 11 created, 2 configured\.$/m);
-    assert.match(first, /^It costs about .* are owed at once\.$/m);
+    assert.match(first, /^It costs at least .* are owed at once\.$/m);
     assert.match(drift, /spec\.quota\.maxVMs: {2}99 → 20/);
     assert.doesNotMatch(outputs('kubectl apply -k fleet')[1] ?? 'configured', /configured|created/);
     assert.match(outputs('kubectl get hosts')[0] ?? '', / mobile +true +20/);

@@ -52,7 +52,8 @@ export class FluxRun {
         await this.#at(object).delete(object.metadata.name, { propagationPolicy });
       } catch (error) {
         if (!(error instanceof ApiError)) throw error;
-        refused.push(`${nameOf(object)}: ${error.message}`);
+        // What went meanwhile, as a Namespace with its Tenant, is gone as was asked.
+        if (error.reason !== 'NotFound') refused.push(`${nameOf(object)}: ${error.message}`);
       }
     }
     return refused;

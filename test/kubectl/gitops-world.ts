@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { loadAll } from 'js-yaml';
 import { ApiClient, type ResourceClient } from '../../apiserver/client/client.ts';
 import { HttpsTransport } from '../../apiserver/client/https-transport.ts';
+import { unless } from '../../apiserver/client/unless.ts';
 import { packageRoot } from '../../cli/package-root.ts';
 import type { KubeObject } from '../../resources/meta/object.ts';
 import { UpProcess } from '../cli/up/up-process.ts';
@@ -119,9 +120,20 @@ export class GitopsWorld implements AsyncDisposable {
   readonly at = (object: Pick<KubeObject, 'apiVersion' | 'kind' | 'metadata'>): ResourceClient<KubeObject> =>
     this.client.resource<KubeObject>(refOf(object), object.metadata.namespace);
 
-  /** Objects of the repository as they stand. */
-  async standing(): Promise<readonly KubeObject[]> {
-    return Promise.all((await this.objects()).map((object) => this.at(object).get(object.metadata.name)));
+  /** Objects of the repository as they stand; `objects` are what kustomize makes of it. */
+  async standing(objects?: readonly KubeObject[]): Promise<readonly KubeObject[]> {
+    return Promise.all((objects ?? (await this.objects())).map((object) => this.at(object).get(object.metadata.name)));
+  }
+
+  /** Whether a tenant is gone, and its namespace. */
+  async hasLost(tenant: string): Promise<boolean> {
+    const metadata = { name: tenant } as KubeObject['metadata'];
+    const places = [
+      { apiVersion: 'coppice.dev/v1', kind: 'Tenant', metadata },
+      { apiVersion: 'v1', kind: 'Namespace', metadata },
+    ];
+    const there = await Promise.all(places.map((place) => this.at(place).get(tenant).catch(unless('NotFound'))));
+    return there.every((object) => object === undefined);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

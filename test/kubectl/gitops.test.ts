@@ -16,7 +16,8 @@ const versions = (objects: readonly KubeObject[]) =>
 
 /** Specs and what people say in metadata; what duties tell moves by itself. */
 async function settled(world: GitopsWorld): Promise<void> {
-  await until('every object is current', async () => (await world.standing()).every(isCurrent), READY_MS);
+  const objects = await world.objects();
+  await until('every object is current', async () => (await world.standing(objects)).every(isCurrent), READY_MS);
 }
 
 describe('a fleet in Git', function () {
@@ -120,7 +121,7 @@ describe('a fleet in Git', function () {
         last = await world.run(PRUNE);
       }
       assert.equal(last.code, 0);
-      await until('they are gone', async () => (await world.run('kubectl get tenant web namespace/web')).code === 1);
+      await until('they are gone', () => world.hasLost('web'));
       assert.equal(await world.out(`${PRUNE} | grep -v unchanged || true`), '');
     });
 
@@ -163,7 +164,7 @@ describe('a fleet in Git', function () {
         lost.map((each) => `${each} pruned (server dry run)\n`).join(''),
       );
       assert.equal(await world.changes(apply), lost.map((each) => `${each} pruned\n`).join(''));
-      await until('they are gone', async () => (await world.run('kubectl get tenant web namespace/web')).code === 1);
+      await until('they are gone', () => world.hasLost('web'));
       assert.equal(await world.changes(apply), '');
     });
 
@@ -225,7 +226,7 @@ describe('a fleet in Git', function () {
       const after = await world.objects();
       await flux.apply(after);
       assert.deepEqual(await flux.collect(before, after), []);
-      await until('they are gone', async () => (await world.run('kubectl get tenant web namespace/web')).code === 1);
+      await until('they are gone', () => world.hasLost('web'));
       await settled(world);
     });
 

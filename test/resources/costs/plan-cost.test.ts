@@ -128,6 +128,14 @@ function costs(changes: readonly ObjectChange[], wish: Wish = {}) {
     ),
     sum: `${signs[cost.bound]}${exactMoney(cost.perHour)} ${signs[cost.atOnceBound]}${exactMoney(cost.atOnce)}`,
     notes: cost.lines.map(({ note }) => note).join('\n'),
+    ...(cost.months.length === 0
+      ? {}
+      : {
+          months: cost.months.map(
+            ({ tenant, perMonth, bound, budget }) =>
+              `${tenant} ${signs[bound]}${exactMoney(perMonth)} of ${exactMoney(budget)}`,
+          ),
+        }),
   };
 }
 
@@ -333,6 +341,23 @@ describe('what a plan costs', () => {
     ] as const;
     assert.deepEqual(costs([{ before: PRICES, after: dearer }], { others }).lines, ['PriceList/default 0.015 0']);
     assert.deepEqual(costs([{ before: PRICES, after: dearer }]).lines, [], 'nobody pays them');
+  });
+
+  it('is told beside the budget of a tenant, with all that it has', () => {
+    const tenant: Tenant = { ...aTenant('red'), spec: { budget: { monthly: '1000' } } };
+    const leases = [granted('ci', LATER, '0.60'), granted('set-a', LATER, '0.70', 'set')];
+    const others = [
+      [refs.LEASE_SETS, aSet(1)],
+      [refs.VOLUMES, aVolume('50Gi')],
+      [refs.VMS, aVM({ spec: { hostName: 'mini-1', power: 'Running' } })],
+    ] as const;
+    // 0.60 + 0.70 + 0.005 + 0.07, 730 hours of them, and a lease more at 0.85, as the Mac with the VM is taken.
+    const wish = { tenant, leases, others };
+    assert.deepEqual(costs([made(aLease({ name: 'more' }))], wish).months, ['red 1624.25 of 1000']);
+    assert.deepEqual(costs([{ before: aTenant('red'), after: tenant }], wish).months, ['red 1003.75 of 1000']);
+    assert.deepEqual(costs([gone(leases[0] as Lease)], wish).months, ['red 565.75 of 1000']);
+    assert.equal(costs([{ before: aTenant('blue'), after: aTenant('blue') }], wish).months, undefined);
+    assert.equal(costs([made(aLease({ name: 'more' }))], { ...wish, tenant: aTenant('red') }).months, undefined);
   });
 
   it('is saved with a tenant, but each lease once', () => {
