@@ -17,7 +17,9 @@ export async function readSource(io: Io, path: string, recursive: boolean): Prom
   if (about.isFIFO()) return readObjects(path, await orUnreadable(path, () => readPipe(full, io.signal)));
   if (!about.isDirectory()) return readObjects(path, await readManifest(full, path));
   const out: SourceObject[] = [];
-  for (const file of await manifestsIn(full, path, recursive)) {
+  const files = await manifestsIn(full, path, recursive);
+  if (files.length === 0) throw new Failure(`${path}: the folder has no file that ends in .yaml, .yml or .json`);
+  for (const file of files) {
     out.push(...readObjects(file.shown, await readManifest(file.full, file.shown)));
   }
   return out;

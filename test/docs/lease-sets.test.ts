@@ -9,13 +9,13 @@ describe('the page about sets of leases', function () {
     const step = (command: string) => results.find((result) => result.command.startsWith(command));
     const said = (command: string) => step(command)?.output ?? '';
     if (step('kubectl wait')?.ran !== true) return;
-    assert.match(said('coppice get leasesets'), /builders +2 +2 +0 +0 +Active/);
+    assert.match(said('coppice get leasesets'), /builders +True +2 +2 +0 +0 +\d+\w+\n/);
     assert.match(
       said('kubectl get leaseset builders -n acme -o jsonpath'),
       /^3 of 4 leases are there; one more is refused: exceeded quota: maxLeasedHosts: requested 1, used 3, limited 3/,
     );
     assert.match(said('kubectl get leaseset builders -n acme --subresource=scale'), /^3 of 3$/m);
-    assert.match(said('kubectl get leaseset builders -n acme -o wide'), /builders +1 +3 +0 +2 +20\S+Z +Active/);
+    assert.match(said('kubectl get leaseset builders -n acme -o wide'), /builders +True +1 +3 +0 +2 +20\S+Z +\d+\w+\n/);
     assert.match(said('coppice lease idle'), /builders-\w{5} +builders +mac-\d .* in 2[34]h/);
     assert.match(said('kubectl get leases -n acme -o custom'), /builders-\w{5} +Active +/);
   });

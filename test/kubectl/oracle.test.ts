@@ -135,7 +135,7 @@ describe('kubectl transcripts', function () {
         'it describes a kind that this server has built in, and cannot be deleted\n',
     );
     assert.equal(
-      await run('apply', '--dry-run=server', '-f', join(HERE, '../../manifests/crds/vms.yaml')),
+      await run('apply', '--dry-run=server', '-f', join(HERE, '../../manifests/crds/volumes.yaml')),
       lines.at(-1)?.replace('\n', ' (server dry run)\n'),
     );
   });

@@ -40,6 +40,8 @@ describe('what -f names', () => {
   it('is no device and no file that is not there', async () => {
     await assert.rejects(readSource(ioIn(folder), '/dev/null', false), { message: '/dev/null: it is not a file' });
     await assert.rejects(readSource(ioIn(folder), 'nothing', false), { message: 'nothing: there is no such file' });
+    const none = ': the folder has no file that ends in .yaml, .yml or .json';
+    await assert.rejects(readSource(ioIn(folder), '.', true), { message: `.${none}` });
   });
 });
 
