@@ -1,3 +1,4 @@
+import { tenantShareOf } from '../../resources/guards/shares.ts';
 import type { Pool } from '../../resources/kinds/pool.ts';
 import type { VM } from '../../resources/kinds/vm.ts';
 import type { MemberState } from './members.ts';
@@ -70,7 +71,9 @@ export function decide(situation: Situation, nowMs: number): Plan {
   if (missing === 0 && coming.length === 0) remove.push(...removals('Surplus', of('silent')));
   remove.push(...removals('Outdated', outdatedThatGo(situation, outdated, missing, wanted)));
 
-  const tooMany = situation.tooMany - remove.length - of('going').length;
+  // What is still an object but holds nothing any more is not among what is too many.
+  const given = [...remove.map(({ vm }) => vm), ...of('going')].filter((vm) => tenantShareOf(vm) !== undefined);
+  const tooMany = situation.tooMany - given.length;
   if (tooMany > 0) remove.push(...removals('Quota', giveWay(situation, remove, tooMany)));
   const held = missing > make && room < missing && !waitsForRetry && obstacle === undefined;
   return { make, remove, held, ...(waitsForRetry ? { atMs: failing.retryAtMs } : {}) };
@@ -116,7 +119,8 @@ function coldestFirst(members: readonly VM[]): readonly VM[] {
 
 function giveWay({ members }: Situation, going: readonly Removal[], count: number): readonly VM[] {
   const named = new Set(going.map(({ vm }) => vm.metadata.uid));
-  const left = members.filter(({ vm, state }) => state !== 'going' && !named.has(vm.metadata.uid)).map(({ vm }) => vm);
+  const holds = (vm: VM) => !named.has(vm.metadata.uid) && tenantShareOf(vm) !== undefined;
+  const left = members.filter(({ vm, state }) => state !== 'going' && holds(vm)).map(({ vm }) => vm);
   return coldestFirst(left).slice(0, count);
 }
 

@@ -1,5 +1,5 @@
 import { waitsForScrub } from '../../resources/guards/host-scrub.ts';
-import { poolRefOf, wantsWarmGuest } from '../../resources/guards/pool-members.ts';
+import { poolRefOf } from '../../resources/guards/pool-members.ts';
 import { tenantShareOf } from '../../resources/guards/shares.ts';
 import { Host } from '../../resources/kinds/host.ts';
 import { Image } from '../../resources/kinds/image.ts';
@@ -15,6 +15,7 @@ import { Failures } from './failures.ts';
 import type { PoolDeps } from './pool-deps.ts';
 import { PoolWorld } from './pool-world.ts';
 import { reconcile } from './reconcile.ts';
+import { isAboutToTake } from './room.ts';
 
 /** Changes come in bursts: of a hundred members, and of a whole fleet. */
 const GATHER_MS = 20;
@@ -77,9 +78,9 @@ function poolsNamedBy({ before, after }: Change<VM>): ReadonlySet<string> {
   return new Set(names);
 }
 
-/** Whether a VM came to hold something else of its namespace's quota, or to wait for a warm guest, or no longer does. */
+/** Whether a VM came to hold something else of its namespace's quota, or to be about to take a warm guest, or no longer is. */
 function movesQuota({ before, after }: Change<VM>): boolean {
-  const facts = (vm: VM | undefined) => vm && { share: tenantShareOf(vm), waits: wantsWarmGuest(vm) };
+  const facts = (vm: VM | undefined) => vm && { share: tenantShareOf(vm), takes: isAboutToTake(vm) };
   return !jsonEqual(facts(before), facts(after));
 }
 

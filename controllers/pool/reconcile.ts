@@ -66,7 +66,10 @@ function situationOf(pool: Pool, { view, membersByPool, failures }: PoolDeps, no
   const of = (...states: readonly string[]) =>
     members.filter(({ state }) => states.includes(state)).map(({ vm }) => vm);
   const failing = failures.seen(pool, of('failed'), of('ready'), failureOf, nowMs);
-  const quota = quotaRoom(wanted, of('ready', 'warming', 'waiting', 'cramped'), world);
+  // Without its image it is not known what one would be; what those that are there hold is.
+  const like =
+    wanted.spec.resolved === undefined ? members.find(({ vm }) => vm.spec.resolved !== undefined)?.vm : wanted;
+  const quota = quotaRoom(like ?? wanted, of('ready'), world);
   const refusal = quota.room > 0 ? undefined : vmQuota.judge({ before: undefined, after: wanted }, world);
   const situation: Situation = {
     wanted: replicas,

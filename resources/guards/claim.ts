@@ -2,8 +2,8 @@ import { rfc3339 } from '../ambient/clock.ts';
 import type { Pool } from '../kinds/pool.ts';
 import type { VM } from '../kinds/vm.ts';
 import type { AdmissionContext, CompanionWrite } from '../meta/define-kind.ts';
-import { isIdle, poolOf, shapeOf, wantsWarmGuest } from './pool-members.ts';
-import { POLICIES, VMS } from './refs.ts';
+import { isIdle, matchRefusal, poolOf, wantsWarmGuest } from './pool-members.ts';
+import { VMS } from './refs.ts';
 import type { WorldView } from './world.ts';
 
 const VM_REF = { group: 'coppice.dev', version: 'v1', plural: 'vms', kind: 'VM', namespaced: true } as const;
@@ -27,20 +27,7 @@ export function takesGuest(after: VM, before: VM | undefined): before is VM {
 export function claimRefusal(taker: VM, member: VM, world: WorldView): string | undefined {
   if (!wantsWarmGuest(taker)) return 'only a VM that is to run, has no host yet and no volumes takes a guest of a pool';
   if (!isIdle(member)) return 'it is not idle';
-  // Its guest's own holds it from birth; whoever put another there has not let it go.
-  if ((member.metadata.finalizers ?? []).length > 1) return 'it has a finalizer of somebody';
-  const shape = shapeOf(taker);
-  if (shape === undefined || shape !== shapeOf(member)) return 'it is of another image, size or class';
-  return poolRefusal(taker, member, world);
-}
-
-function poolRefusal(taker: VM, member: VM, world: WorldView): string | undefined {
-  const pool = poolOf(member, world);
-  if (pool === undefined) return 'its pool is gone';
-  if (member.metadata.namespace === taker.metadata.namespace) return undefined;
-  if (pool.spec.shared !== true) return 'its pool is another tenant’s';
-  const policy = world.get(POLICIES, undefined, 'default');
-  return policy?.spec.allowSharedPoolClaims === true ? undefined : 'the policy does not allow claims of shared pools';
+  return matchRefusal(taker, member, world);
 }
 
 /**

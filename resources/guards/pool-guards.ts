@@ -32,3 +32,18 @@ export const operatorsShare: Guard<Pool> = {
     };
   },
 };
+
+/** Members without their pool would be nobody's: none takes them, and none lets them go. */
+export const membersGoWithIt: Guard<Pool> = {
+  name: 'members-go-with-it',
+  fences: () => NO_FENCES,
+  judge({ before, after }) {
+    const orphans = (pool: Pool | undefined) => pool?.metadata.finalizers?.includes('orphan') === true;
+    if (!orphans(after) || orphans(before)) return undefined;
+    return {
+      answer: 'Forbidden',
+      cause: 'MembersGoWithIt',
+      message: 'members of a pool go with it: delete it with propagationPolicy Background or Foreground',
+    };
+  },
+};

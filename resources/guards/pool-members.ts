@@ -4,7 +4,7 @@ import { isTrue } from '../meta/condition.ts';
 import { jsonEqual, type OwnerReference } from '../meta/object.ts';
 import { parseBytes } from '../meta/quantity.ts';
 import { matchesLabels } from '../meta/selector.ts';
-import { HOSTS, POOLS } from './refs.ts';
+import { HOSTS, POLICIES, POOLS } from './refs.ts';
 import type { WorldView } from './world.ts';
 
 /** On a member: the name of its pool. */
@@ -49,18 +49,32 @@ export function shapeOf({ spec }: VM): string | undefined {
   return [digest, guestOS, vcpus, parseBytes(memory), disk === undefined ? '' : parseBytes(disk), spec.class].join(' ');
 }
 
+/** Why the guest of a member is not for a VM, whether it is up or not; undefined: it is. Hosts are not looked at. */
+export function matchRefusal(taker: VM, member: VM, world: WorldView): string | undefined {
+  // Its guest's own holds it from birth; whoever put another there has not let it go.
+  if ((member.metadata.finalizers ?? []).length > 1) return 'it has a finalizer of somebody';
+  const shape = shapeOf(taker);
+  if (shape === undefined || shape !== shapeOf(member)) return 'it is of another image, size or class';
+  const pool = poolOf(member, world);
+  if (pool === undefined || pool.metadata.deletionTimestamp !== undefined) return 'its pool is gone';
+  if (member.metadata.namespace === taker.metadata.namespace) return undefined;
+  if (pool.spec.shared !== true) return 'its pool is another tenant’s';
+  const policy = world.get(POLICIES, undefined, 'default');
+  return policy?.spec.allowSharedPoolClaims === true ? undefined : 'the policy does not allow claims of shared pools';
+}
+
 /**
- * Whether a member is one that a VM takes as soon as both are there: of its namespace, of its image, size and class, and on a host it may have. It need not
- * be up yet.
+ * Whether a member makes room in the quota for a VM: one of its namespace that the VM takes as soon as both are there, and that goes at once where it does not.
+ * It need not be up yet; but on a host that is not heard of it neither goes nor is taken.
  */
 export function isMadeFor(member: VM, vm: VM, world: WorldView): boolean {
   const { metadata, spec } = member;
-  if (poolRefOf(member) === undefined || metadata.namespace !== vm.metadata.namespace) return false;
-  if (metadata.deletionTimestamp !== undefined || spec.power !== 'Running') return false;
-  if (shapeOf(member) !== shapeOf(vm)) return false;
+  if (metadata.namespace !== vm.metadata.namespace || metadata.deletionTimestamp !== undefined) return false;
+  if (spec.power !== 'Running' || matchRefusal(vm, member, world) !== undefined) return false;
+  const host = spec.hostName === undefined ? undefined : world.get(HOSTS, undefined, spec.hostName);
+  if (spec.hostName !== undefined && (host === undefined || !isTrue(host, 'Ready'))) return false;
   const selector = vm.spec.hostSelector;
   if (selector === undefined || jsonEqual(selector, spec.hostSelector)) return true;
-  const host = spec.hostName === undefined ? undefined : world.get(HOSTS, undefined, spec.hostName);
   return host !== undefined && matchesLabels(selector, host.metadata.labels ?? {});
 }
 

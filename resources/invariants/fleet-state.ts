@@ -44,6 +44,7 @@ const alone = () => undefined;
 export class FleetState {
   readonly #vmsByHost = new Grouped<VM>((vm) => vm.spec.hostName);
   readonly #vmsByNamespace = new Grouped<VM>((vm) => vm.metadata.namespace);
+  readonly #members = new Grouped<VM>((vm) => (vm.spec.claimable === true ? vm.metadata.namespace : undefined));
   readonly #vmsByGuest = new Grouped<VM>(guestOf);
   readonly #leasesByHost = new Grouped<Lease>((lease) => lease.status?.host);
   readonly #leasesByUID = new Grouped<Lease>((lease) => lease.metadata.uid);
@@ -59,7 +60,7 @@ export class FleetState {
   readonly #strays = new Grouped<StrayGuest>((stray) => stray.host);
   /** The first of each has all of them. */
   readonly #tables: ReadonlyMap<string, readonly [Table, ...Table[]]> = new Map([
-    [resourceId(VMS), [this.#vmsByHost, this.#vmsByNamespace, this.#vmsByGuest]],
+    [resourceId(VMS), [this.#vmsByHost, this.#vmsByNamespace, this.#members, this.#vmsByGuest]],
     [resourceId(LEASES), [this.#leasesByHost, this.#leasesByUID, this.#leasesBySet]],
     [resourceId(LEASE_SETS), [this.#leaseSets]],
     [resourceId(VOLUMES), [this.#volumesByHost, this.#volumesByNamespace]],
@@ -88,6 +89,10 @@ export class FleetState {
 
   tenant(name: string): Tenant | undefined {
     return this.#tenants.get(name);
+  }
+
+  tenants(): Iterable<Tenant> {
+    return this.#tenants.all();
   }
 
   policy(): Policy | undefined {
@@ -122,6 +127,11 @@ export class FleetState {
 
   vmsOf(namespace: string): readonly VM[] {
     return this.#vmsByNamespace.in(namespace);
+  }
+
+  /** VMs of a namespace that wait to be taken. */
+  membersOf(namespace: string): readonly VM[] {
+    return this.#members.in(namespace);
   }
 
   /** VMs that say a guest is theirs. */

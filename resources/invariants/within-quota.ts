@@ -1,4 +1,4 @@
-import { HOSTS, VMS, VOLUMES } from '../guards/refs.ts';
+import { HOSTS, POLICIES, TENANTS, VMS, VOLUMES } from '../guards/refs.ts';
 import type { Tenant } from '../kinds/tenant.ts';
 import type { VM } from '../kinds/vm.ts';
 import type { Volume } from '../kinds/volume.ts';
@@ -21,7 +21,13 @@ interface Count {
   readonly show: (amount: number) => string;
 }
 
-/** Judged when something comes to hold more. A quota may be set to less than is held: nothing but members of pools is taken away for it. */
+/** How long members of pools may be there, in milliseconds, while their namespace has more than its quota. */
+const GIVES_WAY_MS = 60_000;
+
+/**
+ * Judged when something comes to hold more. A quota may be set to less than is held: nothing but members of pools is taken away for it. These go whatever the
+ * excess comes from, so none of them may last.
+ */
 export const withinQuota: Invariant = {
   name: 'within-quota',
   sentence: 'A tenant holds no more than its quota, or the default one where it has none.',
@@ -32,25 +38,25 @@ export const withinQuota: Invariant = {
     for (const { before, after } of changesOf(step, HOSTS)) {
       for (const host of [before, after]) if (host?.status?.lease !== undefined) yield host.status.lease.namespace;
     }
+    for (const { key } of changesOf(step, TENANTS)) yield key;
+    if (changesOf(step, POLICIES).length === 0) return;
+    for (const { metadata } of step.state.tenants()) yield metadata.name;
   },
 
   findings(namespace, step) {
-    return [...countsOf(namespace, step)]
+    const taken = [...countsOf(namespace, step)]
       .filter(({ max, used, takers }) => max !== undefined && used > max && takers.length > 0)
       .map((count) => found(namespace, count, step.first));
+    return [...taken, ...membersThatStay(namespace, step)];
   },
 };
 
 function* countsOf(namespace: string, step: Step): Iterable<Count> {
   const { state } = step;
-  const quota: Quota = { ...state.policy()?.spec.defaultQuota, ...state.tenant(namespace)?.spec.quota };
+  const quota = quotaOf(namespace, step);
   // Of a team of thousands only what gives some of them more is worth counting.
   let held: Held | undefined;
-  for (const [limit, field, max, show] of [
-    ['maxVMs', 'vms', quota.maxVMs, String],
-    ['maxVCPUs', 'vcpus', quota.maxVCPUs, String],
-    ['maxMemory', 'memoryBytes', quota.maxMemory === undefined ? undefined : parseBytes(quota.maxMemory), roughBytes],
-  ] as const) {
+  for (const [limit, field, max, show] of limitsOf(quota)) {
     const takers = vmChangesOf(step, namespace).flatMap(({ before, after }) =>
       after?.metadata.namespace === namespace && heldNow(after, step)[field] > heldOfQuota(before)[field]
         ? [{ vm: after, isNew: before?.spec.resolved === undefined }]
@@ -76,6 +82,39 @@ function* countsOf(namespace: string, step: Step): Iterable<Count> {
   if (leased.length === 0) return;
   const used = state.hostsLeasedTo(namespace).length;
   yield { limit: 'maxLeasedHosts', max: quota.maxLeasedHosts, used, takers: leased, show: String };
+}
+
+const quotaOf = (namespace: string, { state }: Step): Quota => ({
+  ...state.policy()?.spec.defaultQuota,
+  ...state.tenant(namespace)?.spec.quota,
+});
+
+const limitsOf = (quota: Quota) =>
+  [
+    ['maxVMs', 'vms', quota.maxVMs, String],
+    ['maxVCPUs', 'vcpus', quota.maxVCPUs, String],
+    ['maxMemory', 'memoryBytes', quota.maxMemory === undefined ? undefined : parseBytes(quota.maxMemory), roughBytes],
+  ] as const;
+
+/** Those that are being deleted have given way, whatever they hold still. */
+function* membersThatStay(namespace: string, step: Step): Iterable<Finding> {
+  const { state } = step;
+  const isGoing = ({ metadata, spec }: VM) => spec.claimable === true && metadata.deletionTimestamp !== undefined;
+  const staying = state.membersOf(namespace).filter((member) => !isGoing(member));
+  if (staying.length === 0) return;
+  const limits = limitsOf(quotaOf(namespace, step)).filter(([, , max]) => max !== undefined);
+  if (limits.length === 0) return;
+  const held = sumOf(state.vmsOf(namespace).flatMap((vm) => (isGoing(vm) ? [] : [heldNow(vm, step)])));
+  for (const [limit, field, max = 0, show] of limits) {
+    const members = staying.filter((member) => heldOfQuota(member)[field] > 0).map(vmName);
+    if (held[field] <= max || members.length === 0) continue;
+    yield {
+      key: `${limit} stays`,
+      message: `tenant ${namespace} holds ${show(held[field])} of ${limit} ${show(max)}, and these do not give way: ${firstOf(members, 5)}`,
+      objects: [`tenant/${namespace}`, ...members],
+      tolerated: { ms: GIVES_WAY_MS },
+    };
+  }
 }
 
 /** Whether one is a member of a pool whose guest the other could take. */

@@ -1,4 +1,4 @@
-import { operatorsShare, poolCauses } from '../guards/pool-guards.ts';
+import { membersGoWithIt, operatorsShare, poolCauses } from '../guards/pool-guards.ts';
 import { livingTenant } from '../guards/tenant-standing.ts';
 import { knownSize } from '../guards/vm-admission.ts';
 import { defineCoppiceKind, type ObjectOf } from '../meta/define-kind.ts';
@@ -77,6 +77,6 @@ export const Pool = defineCoppiceKind({
     { name: 'Why', type: 'string', jsonPath: '.status.conditions[?(@.status=="False")].reason' },
   ],
   nameRule: 'label',
-  rules: { causes: poolCauses, guards: [livingTenant, knownSize, operatorsShare] },
+  rules: { causes: poolCauses, guards: [livingTenant, knownSize, operatorsShare, membersGoWithIt] },
 });
 export type Pool = ObjectOf<typeof spec, typeof status>;

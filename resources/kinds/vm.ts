@@ -1,6 +1,7 @@
 import { hostRoom } from '../guards/host-guard.ts';
 import { immutable } from '../guards/immutable.ts';
 import { imageUse } from '../guards/in-use.ts';
+import { memberStays } from '../guards/member-stays.ts';
 import { ownGuest } from '../guards/own-guest.ts';
 import { standIn } from '../guards/stand-in.ts';
 import { vmQuota } from '../guards/tenant-guard.ts';
@@ -247,6 +248,7 @@ export const VM = defineCoppiceKind({
       vmQuota,
       imageUse,
       ownGuest,
+      memberStays,
       standIn,
       hostRoom,
     ],

@@ -27,6 +27,13 @@ function member(state: MemberState, i: number): Situation['members'][number] {
   return { vm, state };
 }
 
+/** Its guest is gone, and somebody holds the object. */
+function goneMember(i: number): Situation['members'][number] {
+  const { vm } = member('going', i);
+  const metadata = { ...vm.metadata, deletionTimestamp: vm.metadata.creationTimestamp };
+  return { vm: { ...vm, metadata, status: { guest: { id: 'g', power: 'Gone', epoch: 3 } } }, state: 'going' };
+}
+
 const pool = (wanted: number, states: string, more: Partial<Situation> = {}): Situation => ({
   wanted,
   room: 100,
@@ -34,7 +41,7 @@ const pool = (wanted: number, states: string, more: Partial<Situation> = {}): Si
   members: states
     .split(' ')
     .filter((s) => s !== '')
-    .map((state, i) => member(state as MemberState, i)),
+    .map((state, i) => (state === 'gone' ? goneMember(i) : member(state as MemberState, i))),
   ...more,
 });
 
@@ -92,6 +99,11 @@ describe('what is done to a pool', () => {
       '-Quota:warming-2 -Quota:ready-1',
     ],
     ['gives way by what goes already', pool(3, 'ready failed going', { room: 0, tooMany: 2 }), '-Failed:failed-1 held'],
+    [
+      'is not done by what goes and holds nothing any more',
+      pool(1, 'ready gone gone', { room: 0, tooMany: 1 }),
+      '-Quota:ready-0',
+    ],
     ['waits after failures', pool(2, 'ready', { failing: { retryAtMs: NOW + 9_000 } }), 'again in 9s'],
     ['makes one at a time after failures', pool(4, 'ready', { failing: { retryAtMs: NOW } }), '+1'],
     ['and waits for that one', pool(4, 'ready warming', { failing: { retryAtMs: NOW } }), ''],

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import type { VM } from '../../../resources/kinds/vm.ts';
+import { aPolicy } from '../../harness/a-policy.ts';
 import { aTenant, aVM } from '../../harness/builders.ts';
 import { CraftedFleet } from './crafted-fleet.ts';
 import { bound, guest, host, leaving } from './crafted-objects.ts';
@@ -84,5 +85,37 @@ describe('within-quota, with pools', () => {
     const twice = fleet();
     assert.deepEqual(step(twice, [waiting('a'), waiting('b')], []), []);
     assert.deepEqual(step(twice, [waiting('c')], []), ['within-quota: tenant red holds 3 of maxVMs 2 since vm/red/c']);
+  });
+
+  it('is broken by members that do not give way for a minute, whatever came to be too much', () => {
+    const said =
+      'within-quota: tenant red holds 3 of maxVMs 2, and these do not give way: vm/red/warm-1, vm/red/warm-2';
+    const fleet = new CraftedFleet([host(), tenant, warm('warm-1'), warm('warm-2')]);
+    assert.deepEqual(step(fleet, [waiting()], []), []);
+    assert.deepEqual(step(fleet, [bound('web')], []), []);
+    assert.deepEqual(fleet.pass(59_000), []);
+    assert.deepEqual(fleet.pass(2_000), [said]);
+    const lowered = new CraftedFleet([host(), aTenant('red'), bound('web'), warm('warm-1'), warm('warm-2')]);
+    assert.deepEqual(lowered.put(tenant), []);
+    assert.deepEqual(lowered.pass(61_000), [said]);
+    const begun = new CraftedFleet([host(), aTenant('red', { quota: { maxVMs: 3 } }), aVM({ name: 'x' })]);
+    assert.deepEqual(begun.put(warm('warm-1'), warm('warm-2')), []);
+    assert.deepEqual(begun.put(aPolicy({ defaultQuota: { maxVMs: 1 } }), aTenant('red')), []);
+    assert.equal(begun.pass(61_000).length, 1);
+  });
+
+  it('holds when members give way, or others are allowed, within that, and when a quota is less than is held without them', () => {
+    const fleet = () => {
+      const made = new CraftedFleet([host(), tenant, warm('warm-1'), warm('warm-2')]);
+      assert.deepEqual(step(made, [bound('web')], []), []);
+      return made;
+    };
+    const [goes, raised] = [fleet(), fleet()];
+    assert.deepEqual(goes.put(leaving(warm('warm-2'))), []);
+    assert.deepEqual(raised.put(aTenant('red', { quota: { maxVMs: 3 } })), []);
+    for (const each of [goes, raised]) assert.deepEqual(each.pass(600_000), []);
+    const lowered = new CraftedFleet([host(), aTenant('red'), bound('a'), bound('b'), leaving(warm('warm-1'))]);
+    assert.deepEqual(lowered.put(aTenant('red', { quota: { maxVMs: 1 } })), []);
+    assert.deepEqual(lowered.pass(600_000), []);
   });
 });
