@@ -24,8 +24,7 @@ const REFUSED_RETRY_MS = 30_000;
 /** Brings a pool nearer to what it should have now, and tells how far it is. */
 export async function reconcile(key: string, deps: PoolDeps, signal: AbortSignal): Promise<Outcome> {
   const pool = deps.pools.get(key);
-  // Its members go with it: they are its dependents.
-  if (pool === undefined || pool.metadata.deletionTimestamp !== undefined) return {};
+  if (pool === undefined) return {};
   const nowMs = deps.clock.now();
   const { situation, failing, untilMs } = situationOf(pool, deps, nowMs);
   const plan = decide(situation, nowMs);

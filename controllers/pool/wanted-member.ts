@@ -43,6 +43,9 @@ export function wantedMember(pool: Pool, world: WorldView): { readonly member: V
   const member: VM = { ...made, metadata: { ...made.metadata, ...UNBORN } };
   const namespace = pool.metadata.namespace ?? '';
   const resolved = resolveVM(member, world);
+  // They are its dependents, but while somebody holds it they would not go.
+  if (pool.metadata.deletionTimestamp !== undefined)
+    return { member, obstacle: { reason: 'Deleting', message: 'the pool is being deleted', empties: true } };
   const standing = standingRefusal(namespace, world);
   if (standing !== undefined)
     return { member, obstacle: { reason: standing.cause ?? 'Forbidden', message: standing.message, empties: true } };

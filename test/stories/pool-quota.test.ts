@@ -85,6 +85,24 @@ describe('a pool that fills the quota of its tenant', () => {
     await world.until('all is up', () => cameUp(world, 'acme/q1') !== undefined && tells(world).startsWith('2 of 3'));
   });
 
+  it('gives way when it is deleted, though somebody holds it, after VMs were let in for its members', async () => {
+    await using world = await full();
+    await world.stopControllers();
+    for (const name of three) assert.equal((await asks(world, name)).status, 201);
+    for (const { metadata } of members(world)) await patch(world, metadata.name, { spec: { power: 'Paused' } }, OWNER);
+    const path = 'namespaces/acme/pools/warm';
+    await world.request('PATCH', path, { metadata: { finalizers: ['acme.io/hold'] } }, OWNER);
+    await world.request('DELETE', path, undefined, OWNER);
+    world.startControllers();
+    await world.until(
+      'they run, and nothing else',
+      () => guests(world) === 3 && three.every((name) => cameUp(world, `acme/${name}`) === 'cold'),
+    );
+    await world.until('it says why', () => tells(world) === '0 of 3, 0 there, Deleting');
+    await world.request('PATCH', path, { metadata: { finalizers: null } }, OWNER);
+    await world.until('it is gone', () => pool(world) === undefined);
+  });
+
   it('has members that its tenant can neither hold nor have for itself', async () => {
     await using world = await full();
     const [first] = members(world);
