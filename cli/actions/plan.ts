@@ -36,10 +36,7 @@ export async function plan(io: Io, target: Target, options: PlanOptions): Promis
   if (options.files.length === 0 && options.kustomize === undefined)
     throw usage('say what to plan with -f or -k', 'plan');
   const sources = await readSources(io, options, 'plan');
-  if (sources.length === 0)
-    throw new Failure(`there is no object in ${options.kustomize ?? options.files.join(', ')}`, {
-      hint: 'of a folder the .yaml, .yml and .json files are read, and those in its folders with -R',
-    });
+  if (sources.length === 0) throw new Failure(`there is no object in ${options.kustomize ?? options.files.join(', ')}`);
   await using session = await openSession(io, target);
   const placed = await placeObjects(session, sources);
   const set = options.applySet === undefined ? undefined : await ApplySet.open(session, options.applySet);

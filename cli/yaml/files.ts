@@ -18,7 +18,10 @@ export async function readSource(io: Io, path: string, recursive: boolean): Prom
   if (!about.isDirectory()) return readObjects(path, await readManifest(full, path));
   const out: SourceObject[] = [];
   const files = await manifestsIn(full, path, recursive);
-  if (files.length === 0) throw new Failure(`${path}: the folder has no file that ends in .yaml, .yml or .json`);
+  if (files.length === 0)
+    throw new Failure(`${path}: the folder has no file that ends in .yaml, .yml or .json`, {
+      hint: 'with -R those in its folders are read too',
+    });
   for (const file of files) {
     out.push(...readObjects(file.shown, await readManifest(file.full, file.shown)));
   }

@@ -220,7 +220,7 @@ describe('coppice plan', () => {
       ['plan', '-f', 'team', '--prune', '--applyset', 'fleet'],
       /say in which namespace with -n, or name another parent/,
     ],
-    [['plan', '-f', 'pki'], /there is no object in pki\nhint: of a folder the \.yaml/],
+    [['plan', '-f', 'pki'], /pki: the folder has no file that ends in \.yaml, .*\nhint: with -R/],
     [['plan', '-f', 'nothing.yaml'], /nothing\.yaml: there is no such file/],
     [['plan', '-f', 'team', '-o', 'yaml'], /--output may be json, and not yaml/],
   ];

@@ -76,7 +76,7 @@ describe('the CLI and the real server', () => {
 
   it('show it as a table, as JSON, in full and on one screen', async () => {
     const table = await folder.run(['get', 'vms', '-A'], { tty: true });
-    assert.match(table.stdout, /^NAMESPACE +NAME +PHASE +READY +HOST +IMAGE +AGE\ndemo +hello /);
+    assert.match(table.stdout, /^NAMESPACE +NAME +PHASE +READY +HOST +IMAGE +POOL +AGE\ndemo +hello /);
     assert.equal(JSON.parse((await folder.run(['get', 'vms', '-A'])).stdout).items[0].metadata.name, 'hello');
     assert.match((await folder.run(['describe', 'vm', 'hello'])).stdout, /^Name: +hello\nNamespace: +demo\n/);
     assert.match((await folder.run(['status', '-o', 'table'])).stdout, /^VMs +1: 1 Pending$/m);

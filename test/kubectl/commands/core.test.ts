@@ -113,7 +113,7 @@ describeCommands("kubectl, with Kubernetes' own kinds", {
     await k.out('kubectl wait vm/v -n red --for=jsonpath={.status.phase}=Pending --timeout=20s');
     assert.match(
       await k.out('kubectl get all -n red'),
-      /^NAME +PHASE +READY +HOST +IMAGE +AGE\nvm\.coppice\.dev\/v +Pending +False +none +\S+\n$/,
+      /^NAME +PHASE +READY +HOST +IMAGE +POOL +AGE\nvm\.coppice\.dev\/v +Pending +False +none +\S+\n$/,
     );
     assert.match(
       await k.out('kubectl describe vm v -n red'),

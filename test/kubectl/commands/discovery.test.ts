@@ -41,7 +41,12 @@ describeCommands('kubectl, about the server', {
     for (const name of ['vms.coppice.dev', 'leases.coordination.k8s.io', 'events.events.k8s.io']) {
       assert.ok(names.includes(name), name);
     }
-    await k.prints('kubectl api-resources --categories=all -o name', 'services', 'vms.coppice.dev');
+    await k.prints(
+      'kubectl api-resources --categories=all -o name',
+      'services',
+      'vms.coppice.dev',
+      'volumes.coppice.dev',
+    );
   },
 
   'api-versions: every group and version': async (k) => {
