@@ -19,7 +19,9 @@ export const vmQuota = {
   name: 'quota',
   fences(change) {
     const namespace = (change.after ?? change.before)?.metadata.namespace ?? '';
-    return grows(change) ? { bump: [fence.tenant(namespace)], compare: [fence.policy] } : NO_FENCES;
+    return grows(change) || bearsLess(change)
+      ? { bump: [fence.tenant(namespace)], compare: [fence.policy] }
+      : NO_FENCES;
   },
   judge(change, world) {
     if (!grows(change) || change.after === undefined) return undefined;
@@ -62,6 +64,11 @@ function grows({ before, after }: Change<VM>): boolean {
   if (now === undefined) return false;
   const was = before && tenantShareOf(before);
   return was === undefined || now.vms > was.vms || now.vcpus > was.vcpus || now.memoryBytes > was.memoryBytes;
+}
+
+/** What stands in for a VM is admitted by what that one holds: from when it holds less, more of the other counts. */
+function bearsLess({ before, after }: Change<VM>): boolean {
+  return before?.spec.reschedulable === true && grows({ before: after, after: before });
 }
 
 function exceeded({ before, after }: Change<VM>, world: WorldView, spare: QuotaAmounts): Refusal | undefined {

@@ -256,3 +256,20 @@ describe('a stand-in', () => {
     );
   });
 });
+
+describe('a VM that may be moved and comes to hold less', () => {
+  const guest = { id: 'g', power: 'Paused', epoch: 3 } as const;
+  const paused: VM = { ...web, spec: { ...web.spec, power: 'Paused' }, status: { ...web.status, guest } };
+  const bumps = (before: VM | undefined, after: VM | undefined) => vmQuota.fences({ before, after }).bump;
+
+  it('is seen by whoever lets in what stands in for it, since that was let in by what it held', () => {
+    assert.deepEqual(bumps(web, paused), ['fence/tenant/red']);
+    assert.deepEqual(bumps(web, undefined), ['fence/tenant/red']);
+  });
+
+  it('is nobody’s business where nothing can stand in for it, or it holds as much', () => {
+    const fixed = (vm: VM): VM => ({ ...vm, spec: { ...vm.spec, reschedulable: false } });
+    assert.deepEqual(bumps(fixed(web), fixed(paused)), []);
+    assert.deepEqual(bumps(web, { ...web, metadata: { ...web.metadata, labels: { a: 'b' } } }), []);
+  });
+});
