@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import * as fc from 'fast-check';
+import fc from 'fast-check';
 import { decide, type Situation } from '../../../controllers/pool/decide.ts';
 import type { MemberState } from '../../../controllers/pool/members.ts';
 import type { VM } from '../../../resources/kinds/vm.ts';

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import * as fc from 'fast-check';
+import fc from 'fast-check';
 import { WorkQueue } from '../../../controllers/runtime/queue.ts';
 import { ManualClock } from '../../../resources/ambient/manual-clock.ts';
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import * as fc from 'fast-check';
+import fc from 'fast-check';
 import { hasReason, mergePatchOf, writeStatus } from '../../../controllers/runtime/write.ts';
 import { Tenant } from '../../../resources/kinds/tenant.ts';
 import { isObject, type JsonObject, jsonEqual } from '../../../resources/meta/object.ts';
