@@ -1,35 +1,11 @@
 import assert from 'node:assert/strict';
 import { FleetWorld } from '../harness/fleet-world.ts';
-
-interface Kill {
-  readonly at: number;
-  readonly when: 'before' | 'after';
-}
+import { controllersAt, endsAlike, type Kill, Killer, type Life } from '../harness/killer.ts';
 
 /** Two leases: one is forced to end while a VM runs, one is deleted early and let go at its minimum. */
-async function aDay(kill: Kill | undefined): Promise<{ readonly told: unknown; readonly writes: number }> {
+async function aDay(kill?: Kill): Promise<Life> {
   await using world = await FleetWorld.start({ duties: false });
-  let [writes, dead] = [0, false];
-  let restart: Promise<void> | undefined;
-  const die = () => {
-    dead = true;
-    restart = world.stopControllers().then(() => {
-      dead = false;
-      world.startControllers();
-    });
-    throw new Error('killed');
-  };
-  const counts = (identity: string, method: string, path: string) =>
-    identity === 'system:controller:lease' && method !== 'GET' && !path.includes('/events');
-  world.fleet.onRequest = (identity, { method, path }) => {
-    if (dead) throw new Error('dead');
-    if (!counts(identity, method, path)) return;
-    const now = writes++;
-    if (kill?.when === 'before' && kill.at === now && restart === undefined) die();
-  };
-  world.fleet.onAnswer = (identity, { method, path }) => {
-    if (kill?.when === 'after' && counts(identity, method, path) && writes > kill.at && restart === undefined) die();
-  };
+  const killer = new Killer(world, controllersAt('lease'), kill);
   world.startControllers();
   await world.tenant('acme');
   await world.mac('mac-1');
@@ -46,7 +22,7 @@ async function aDay(kill: Kill | undefined): Promise<{ readonly told: unknown; r
   await world.until('the first has ended', () => world.tells('acme/forced').startsWith('Ended'));
   await world.isNow(until);
   await world.until('the second is let go', () => world.hostTells('mac-2') === 'waits for a scrub');
-  await restart;
+  await killer.healed();
   await world.passes('10m');
   const { phase, billedUntil, earliestEnd, overrides = [] } = world.lease('acme/forced')?.status ?? {};
   const told = {
@@ -55,23 +31,19 @@ async function aDay(kill: Kill | undefined): Promise<{ readonly told: unknown; r
     guests: [world.guestsOn('mac-1').size, world.guestsOn('mac-2').size],
     record: [phase, billedUntil === earliestEnd, overrides.map(({ what }) => what)],
   };
-  return { told, writes };
+  return { told, counted: killer.counted };
 }
 
 describe('a lease duty that is killed before or after any write, and started again', () => {
   it('ends in the same place', async () => {
-    const calm = await aDay(undefined);
-    assert.ok(calm.writes >= 8, `${calm.writes} writes`);
-    assert.deepEqual(calm.told, {
-      leases: ['Ended on mac-1 (Ended)', 'gone'],
-      hosts: ['waits for a scrub', 'waits for a scrub'],
-      guests: [0, 0],
-      record: ['Ended', true, ['ForTenant', 'ForcedRelease']],
+    await endsAlike(aDay, {
+      least: 8,
+      told: {
+        leases: ['Ended on mac-1 (Ended)', 'gone'],
+        hosts: ['waits for a scrub', 'waits for a scrub'],
+        guests: [0, 0],
+        record: ['Ended', true, ['ForTenant', 'ForcedRelease']],
+      },
     });
-    for (let at = 0; at < calm.writes; at++) {
-      for (const when of ['before', 'after'] as const) {
-        assert.deepEqual((await aDay({ at, when })).told, calm.told, `killed ${when} write ${at} of ${calm.writes}`);
-      }
-    }
   }).timeout(300_000);
 });

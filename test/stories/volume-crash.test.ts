@@ -1,39 +1,14 @@
-import assert from 'node:assert/strict';
 import { rfc3339 } from '../../resources/ambient/clock.ts';
 import { findCondition } from '../../resources/meta/condition.ts';
 import { FleetWorld } from '../harness/fleet-world.ts';
+import { controllersAt, endsAlike, type Kill, Killer, type Life } from '../harness/killer.ts';
 
 const DUTIES = ['tenant', 'image', 'scrub', 'lease', 'volume', 'placement', 'vm-lifecycle', 'garbage'] as const;
 
-interface Kill {
-  readonly at: number;
-  readonly when: 'before' | 'after';
-}
-
 /** A volume is made, used, stranded, taken by a scrub and deleted; another waits for room. */
-async function aLife(kill: Kill | undefined): Promise<{ readonly told: unknown; readonly writes: number }> {
+async function aLife(kill?: Kill): Promise<Life> {
   await using world = await FleetWorld.start({ duties: false });
-  let [writes, dead] = [0, false];
-  let restart: Promise<void> | undefined;
-  const die = () => {
-    dead = true;
-    restart = world.stopControllers().then(() => {
-      dead = false;
-      world.startControllers(...DUTIES);
-    });
-    throw new Error('killed');
-  };
-  const counts = (identity: string, method: string, path: string) =>
-    identity === 'system:controller:volume' && method !== 'GET' && !path.includes('/events');
-  world.fleet.onRequest = (identity, { method, path }) => {
-    if (dead) throw new Error('dead');
-    if (!counts(identity, method, path)) return;
-    const now = writes++;
-    if (kill?.when === 'before' && kill.at === now && restart === undefined) die();
-  };
-  world.fleet.onAnswer = (identity, { method, path }) => {
-    if (kill?.when === 'after' && counts(identity, method, path) && writes > kill.at && restart === undefined) die();
-  };
+  const killer = new Killer(world, controllersAt('volume', ...DUTIES), kill);
   world.startControllers(...DUTIES);
   const make = (name: string, size: string) => {
     const body = { apiVersion: 'coppice.dev/v1', kind: 'Volume', metadata: { name }, spec: { size } };
@@ -59,7 +34,7 @@ async function aLife(kill: Kill | undefined): Promise<{ readonly told: unknown; 
   await world.until('the other has room', () => phase('more') === 'Available');
   await world.request('DELETE', 'namespaces/acme/volumes/data');
   await world.until('it is gone', () => world.volume('acme/data') === undefined);
-  await restart;
+  await killer.healed();
   await world.passes('1m');
   const more = world.volume('acme/more');
   const told = {
@@ -68,23 +43,19 @@ async function aLife(kill: Kill | undefined): Promise<{ readonly told: unknown; 
     more: [more?.spec.hostName, phase('more'), more && findCondition(more, 'Ready')?.reason],
     files: [...world.volumesOn('mini').keys()].map((file) => file === more?.status?.id),
   };
-  return { told, writes };
+  return { told, counted: killer.counted };
 }
 
 describe('a volume duty that is killed before or after any write, and started again', () => {
   it('ends in the same place', async () => {
-    const calm = await aLife(undefined);
-    assert.ok(calm.writes >= 8, `${calm.writes} writes`);
-    assert.deepEqual(calm.told, {
-      id: [true, true],
-      lost: ['the scrub of host mini, forced by operator', undefined],
-      more: ['mini', 'Available', 'Available'],
-      files: [true],
+    await endsAlike(aLife, {
+      least: 8,
+      told: {
+        id: [true, true],
+        lost: ['the scrub of host mini, forced by operator', undefined],
+        more: ['mini', 'Available', 'Available'],
+        files: [true],
+      },
     });
-    for (let at = 0; at < calm.writes; at++) {
-      for (const when of ['before', 'after'] as const) {
-        assert.deepEqual((await aLife({ at, when })).told, calm.told, `killed ${when} write ${at} of ${calm.writes}`);
-      }
-    }
   }).timeout(300_000);
 });
