@@ -1,4 +1,5 @@
 import type { App } from '../../apiserver/requests/server-request.ts';
+import { ROOM } from '../../apiserver/store/etcd/revisions.ts';
 import type { EtcdStore, EtcdStoreOptions } from '../../apiserver/store/etcd/store.ts';
 import { EtcdHome } from '../apiserver/store/etcd-home.ts';
 import type { EtcdServer } from './etcd-server.ts';
@@ -12,7 +13,7 @@ interface EtcdPair extends AsyncDisposable {
   app(i: number): App;
 }
 
-/** The second is opened otherwise if that is asked for. */
+/** With room for several transactions in one of etcd's revisions, as stores have that are made now. The second is opened otherwise if that is asked for. */
 export async function pairOn(
   etcd: EtcdServer,
   options: Partial<EtcdStoreOptions> = {},
@@ -20,7 +21,7 @@ export async function pairOn(
 ): Promise<EtcdPair> {
   const ended = new AsyncDisposableStack();
   const home = ended.use(new EtcdHome(etcd));
-  const stores = [await home.open(), await home.open(options)] as const;
+  const stores = [await home.open({ room: ROOM }), await home.open({ room: ROOM, ...options })] as const;
   const start = (store: EtcdStore, name: string) => startTestServer({ ...servers, store, name });
   const tests = await Promise.all([start(stores[0], 'a'), start(stores[1], 'b')]);
   for (const test of tests) ended.use(test);
