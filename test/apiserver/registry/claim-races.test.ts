@@ -1,46 +1,19 @@
 import assert from 'node:assert/strict';
 import type { App } from '../../../apiserver/requests/server-request.ts';
 import { type JsonObject, valueAt } from '../../../resources/meta/object.ts';
+import { make, ok, patch, read, remove } from '../../harness/api-objects.ts';
 import { aHost, DIGEST, EPOCH_START } from '../../harness/builders.ts';
-import { etcdForEach } from '../../harness/etcd-for-each.ts';
-import { pairOn } from '../../harness/etcd-pair.ts';
-import type { EtcdServer } from '../../harness/etcd-server.ts';
-import { type RawAnswer, send } from '../../harness/raw.ts';
-import { startTestServer } from '../../harness/server.ts';
-import { StoreHome } from '../store/store-home.ts';
+import { onBothStores } from '../../harness/on-both-stores.ts';
+import type { RawAnswer } from '../../harness/raw.ts';
+import type { Place } from '../../harness/two-servers.ts';
 
-const API = '/apis/coppice.dev/v1';
-const MERGE = { 'content-type': 'application/merge-patch+json' };
 const SIZE = { vcpus: 1, memory: '1Gi' };
 const TAKERS = 16;
-
-interface Place extends AsyncDisposable {
-  /** One server and the other by turns. */
-  app(i: number): App;
-}
 
 describe('claims that race', function () {
   this.timeout(120_000);
 
-  describe('on sqlite', () => {
-    suite(async () => {
-      const ended = new AsyncDisposableStack();
-      const store = await ended.use(await StoreHome.make()).open();
-      const test = ended.use(await startTestServer({ store }));
-      return { app: () => test.server.app, [Symbol.asyncDispose]: () => ended.disposeAsync() };
-    });
-  });
-
-  describe('over two servers on one etcd', () => {
-    let etcd: EtcdServer;
-    etcdForEach((started) => {
-      etcd = started;
-    });
-    suite(async () => {
-      const pair = await pairOn(etcd);
-      return { app: (i) => pair.app(i), [Symbol.asyncDispose]: () => pair[Symbol.asyncDispose]() };
-    });
-  });
+  onBothStores(suite);
 });
 
 function suite(start: () => Promise<Place>): void {
@@ -54,7 +27,7 @@ function suite(start: () => Promise<Place>): void {
     for (const { status, body } of answers)
       if (status === 403) assert.equal(body.details?.causes?.[0]?.reason, 'GuestTaken');
     assert.deepEqual(await namers(place, guest), [`vm-${answers.findIndex(({ status }) => status === 200)}`]);
-    assert.equal((await read(place, 'namespaces/red/vms/warm-0')).status, 404);
+    assert.equal((await read(place.app(0), 'namespaces/red/vms/warm-0')).status, 404);
     assert.equal(await claimed(place), 1);
   });
 
@@ -67,7 +40,7 @@ function suite(start: () => Promise<Place>): void {
     assert.deepEqual(statuses(answers), Array(6).fill(200), texts(answers));
     for (const [i, guest] of guests.entries()) assert.deepEqual(await namers(place, guest), [`vm-${i}`]);
     assert.equal(await claimed(place), 6);
-    const { body } = await read(place, 'namespaces/red/vms/vm-3');
+    const { body } = await read(place.app(0), 'namespaces/red/vms/vm-3');
     assert.deepEqual(Object.keys(valueAt(body, ['spec', 'fromPool']) as JsonObject).sort(), [
       'at',
       'name',
@@ -83,14 +56,14 @@ function suite(start: () => Promise<Place>): void {
     const answers = await inTurn(
       guests,
       (guest, i) => claim(place.app(i), `vm-${i}`, guest),
-      (_, i) => send(place.app(i + 1), 'DELETE', `${API}/namespaces/red/vms/warm-${i}`),
+      (_, i) => remove(place.app(i + 1), `namespaces/red/vms/warm-${i}`),
     );
     for (const [i, guest] of guests.entries()) {
       const [took, deleted] = answers[i] ?? [];
       const taken = took?.status === 200;
       assert.equal(deleted?.status, taken ? 404 : 200, deleted?.text);
       assert.deepEqual(await namers(place, guest), [taken ? `vm-${i}` : `warm-${i}`]);
-      const member = await read(place, `namespaces/red/vms/warm-${i}`);
+      const member = await read(place.app(0), `namespaces/red/vms/warm-${i}`);
       assert.equal(valueAt(member.body, ['metadata', 'deletionTimestamp']) !== undefined, !taken);
     }
   });
@@ -140,7 +113,7 @@ function claim(app: App, name: string, guestID = ''): Promise<RawAnswer> {
 }
 
 async function namers(place: Place, guest: string | undefined): Promise<unknown[]> {
-  const { body } = await read(place, 'namespaces/red/vms');
+  const { body } = await read(place.app(0), 'namespaces/red/vms');
   const items = (valueAt(body, ['items']) ?? []) as JsonObject[];
   return items
     .filter((vm) => valueAt(vm, ['spec', 'guestID']) === guest)
@@ -148,7 +121,7 @@ async function namers(place: Place, guest: string | undefined): Promise<unknown[
 }
 
 async function claimed(place: Place): Promise<unknown> {
-  return valueAt((await read(place, 'namespaces/red/pools/warm')).body, ['status', 'claimed']);
+  return valueAt((await read(place.app(0), 'namespaces/red/pools/warm')).body, ['status', 'claimed']);
 }
 
 async function takers(place: Place, n: number): Promise<void> {
@@ -190,22 +163,4 @@ async function aFleet(place: Place): Promise<void> {
   await ok(make(place.app(0), 'images', { kind: 'Image', metadata: { name: 'tiny' }, spec: image }));
   await ok(patch(place.app(0), 'images/tiny/status', { status: { digest: DIGEST } }));
   await ok(make(place.app(0), 'tenants', { kind: 'Tenant', metadata: { name: 'red' }, spec: {} }));
-}
-
-async function ok(answer: Promise<RawAnswer>): Promise<RawAnswer> {
-  const { status, text } = await answer;
-  assert.ok(status < 300, text);
-  return answer;
-}
-
-function read(place: Place, path: string): Promise<RawAnswer> {
-  return send(place.app(0), 'GET', `${API}/${path}`);
-}
-
-function make(app: App, path: string, object: object): Promise<RawAnswer> {
-  return send(app, 'POST', `${API}/${path}`, { body: { apiVersion: 'coppice.dev/v1', ...object } });
-}
-
-function patch(app: App, path: string, body: object): Promise<RawAnswer> {
-  return send(app, 'PATCH', `${API}/${path}`, { body, headers: MERGE });
 }

@@ -1,45 +1,18 @@
 import assert from 'node:assert/strict';
 import type { App } from '../../../apiserver/requests/server-request.ts';
 import { valueAt } from '../../../resources/meta/object.ts';
+import { make, ok, patch, read, remove } from '../../harness/api-objects.ts';
 import { aHost } from '../../harness/builders.ts';
-import { etcdForEach } from '../../harness/etcd-for-each.ts';
-import { pairOn } from '../../harness/etcd-pair.ts';
-import type { EtcdServer } from '../../harness/etcd-server.ts';
-import { type RawAnswer, send } from '../../harness/raw.ts';
-import { startTestServer } from '../../harness/server.ts';
-import { StoreHome } from '../store/store-home.ts';
+import { onBothStores } from '../../harness/on-both-stores.ts';
+import type { RawAnswer } from '../../harness/raw.ts';
+import type { Place } from '../../harness/two-servers.ts';
 
-const API = '/apis/coppice.dev/v1';
-const MERGE = { 'content-type': 'application/merge-patch+json' };
 const RACERS = 24;
-
-interface Place extends AsyncDisposable {
-  /** One server and the other by turns. */
-  app(i: number): App;
-}
 
 describe('leases that race for one host', function () {
   this.timeout(120_000);
 
-  describe('on sqlite', () => {
-    suite(async () => {
-      const ended = new AsyncDisposableStack();
-      const store = await ended.use(await StoreHome.make()).open();
-      const test = ended.use(await startTestServer({ store }));
-      return { app: () => test.server.app, [Symbol.asyncDispose]: () => ended.disposeAsync() };
-    });
-  });
-
-  describe('over two servers on one etcd', () => {
-    let etcd: EtcdServer;
-    etcdForEach((started) => {
-      etcd = started;
-    });
-    suite(async () => {
-      const pair = await pairOn(etcd);
-      return { app: (i) => pair.app(i), [Symbol.asyncDispose]: () => pair[Symbol.asyncDispose]() };
-    });
-  });
+  onBothStores(suite);
 });
 
 function suite(start: () => Promise<Place>): void {
@@ -63,7 +36,7 @@ function suite(start: () => Promise<Place>): void {
     await aMac(place);
     await aLease(place, 0, 'red');
     assert.equal((await grant(place.app(0), 'red')).status, 200);
-    await send(place.app(0), 'DELETE', `${API}/namespaces/red/leases/ci`);
+    await remove(place.app(0), 'namespaces/red/leases/ci');
     const names = Array.from({ length: RACERS }, (_, i) => `next-${i}`);
     for (const name of names) await ok(makeLease(place.app(1), 'red', name));
     const answers = await Promise.all(names.map((name, i) => grant(place.app(i), 'red', name)));
@@ -96,19 +69,6 @@ function suite(start: () => Promise<Place>): void {
   });
 }
 
-async function ok(answer: Promise<RawAnswer>): Promise<void> {
-  const { status, text } = await answer;
-  assert.ok(status < 300, text);
-}
-
-function make(app: App, path: string, object: object): Promise<RawAnswer> {
-  return send(app, 'POST', `${API}/${path}`, { body: { apiVersion: 'coppice.dev/v1', ...object } });
-}
-
-function patch(app: App, path: string, body: object): Promise<RawAnswer> {
-  return send(app, 'PATCH', `${API}/${path}`, { body, headers: MERGE });
-}
-
 async function aMac(place: Place): Promise<void> {
   const { spec, status } = aHost();
   await ok(make(place.app(0), 'hosts', { kind: 'Host', metadata: { name: 'mac-1' }, spec }));
@@ -131,6 +91,6 @@ function grant(app: App, tenant: string, name = 'ci'): Promise<RawAnswer> {
 }
 
 async function lessee(place: Place): Promise<unknown> {
-  const { body } = await send(place.app(0), 'GET', `${API}/hosts/mac-1`);
+  const { body } = await read(place.app(0), 'hosts/mac-1');
   return valueAt(body, ['status', 'lease', 'namespace']);
 }

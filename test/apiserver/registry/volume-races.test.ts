@@ -2,44 +2,17 @@ import assert from 'node:assert/strict';
 import type { App } from '../../../apiserver/requests/server-request.ts';
 import { valueAt } from '../../../resources/meta/object.ts';
 import { aHostWithDisk } from '../../builders/volume.ts';
-import { etcdForEach } from '../../harness/etcd-for-each.ts';
-import { pairOn } from '../../harness/etcd-pair.ts';
-import type { EtcdServer } from '../../harness/etcd-server.ts';
-import { type RawAnswer, send } from '../../harness/raw.ts';
-import { startTestServer } from '../../harness/server.ts';
-import { StoreHome } from '../store/store-home.ts';
+import { make, ok, patch, read } from '../../harness/api-objects.ts';
+import { onBothStores } from '../../harness/on-both-stores.ts';
+import type { RawAnswer } from '../../harness/raw.ts';
+import type { Place } from '../../harness/two-servers.ts';
 
-const API = '/apis/coppice.dev/v1';
-const MERGE = { 'content-type': 'application/merge-patch+json' };
 const RACERS = 24;
-
-interface Place extends AsyncDisposable {
-  /** One server and the other by turns. */
-  app(i: number): App;
-}
 
 describe('volumes that are raced for', function () {
   this.timeout(120_000);
 
-  describe('on sqlite', () => {
-    suite(async () => {
-      const ended = new AsyncDisposableStack();
-      const store = await ended.use(await StoreHome.make()).open();
-      const test = ended.use(await startTestServer({ store }));
-      return { app: () => test.server.app, [Symbol.asyncDispose]: () => ended.disposeAsync() };
-    });
-  });
-
-  describe('over two servers on one etcd', () => {
-    let etcd: EtcdServer;
-    etcdForEach((started) => {
-      etcd = started;
-    });
-    suite(async () => {
-      const pair = await pairOn(etcd);
-      return { app: (i) => pair.app(i), [Symbol.asyncDispose]: () => pair[Symbol.asyncDispose]() };
-    });
-  });
+  onBothStores(suite);
 });
 
 function suite(start: () => Promise<Place>): void {
@@ -122,7 +95,7 @@ function suite(start: () => Promise<Place>): void {
     const [granted, ...bound] = await Promise.all([grant, ...names.map((name, i) => bind(place.app(i), name))]);
     const there = bound.filter(({ status }) => status === 200).length;
     assert.equal(there > 0, granted?.status !== 200, `${there} volumes bound, lease ${granted?.text}`);
-    const { body } = await send(place.app(0), 'GET', `${API}/hosts/mac-1`);
+    const { body } = await read(place.app(0), 'hosts/mac-1');
     assert.equal(valueAt(body, ['status', 'lease', 'namespace']), there > 0 ? undefined : 'blue');
   });
 
@@ -131,7 +104,7 @@ function suite(start: () => Promise<Place>): void {
     await aFleet(place);
     const names = Array.from({ length: 8 }, (_, i) => `data-${i}`);
     for (const name of names) await ok(makeVolume(place.app(0), name));
-    const { body: host } = await send(place.app(0), 'GET', `${API}/hosts/mac-1`);
+    const { body: host } = await read(place.app(0), 'hosts/mac-1');
     const conditions = valueAt(host, ['status', 'conditions']) as object[];
     const pending = { type: 'ScrubPending', status: 'True', reason: 'Scrubbing', message: '', lastTransitionTime: AT };
     const scrub = { requestedAt: AT, outcome: 'Running' };
@@ -152,19 +125,6 @@ function suite(start: () => Promise<Place>): void {
 }
 
 const AT = '2026-01-01T00:00:00Z';
-
-async function ok(answer: Promise<RawAnswer>): Promise<void> {
-  const { status, text } = await answer;
-  assert.ok(status < 300, text);
-}
-
-function make(app: App, path: string, object: object): Promise<RawAnswer> {
-  return send(app, 'POST', `${API}/${path}`, { body: { apiVersion: 'coppice.dev/v1', ...object } });
-}
-
-function patch(app: App, path: string, body: object): Promise<RawAnswer> {
-  return send(app, 'PATCH', `${API}/${path}`, { body, headers: MERGE });
-}
 
 /** Host `mac-1`, image `tiny` and tenant `red`. */
 async function aFleet(place: Place, spec: object = {}): Promise<void> {
