@@ -1,5 +1,4 @@
-import { HOSTS, IMAGES, POLICIES, POOLS, type Ref, TENANTS, VMS, VOLUMES } from '../../resources/guards/refs.ts';
-import { World } from '../../resources/guards/world.ts';
+import { VMS } from '../../resources/guards/refs.ts';
 import { Host } from '../../resources/kinds/host.ts';
 import { Image } from '../../resources/kinds/image.ts';
 import { Policy } from '../../resources/kinds/policy.ts';
@@ -7,32 +6,18 @@ import { Pool } from '../../resources/kinds/pool.ts';
 import { Tenant } from '../../resources/kinds/tenant.ts';
 import { VM } from '../../resources/kinds/vm.ts';
 import { Volume } from '../../resources/kinds/volume.ts';
-import { type KubeObject, objectKey } from '../../resources/meta/object.ts';
-import type { CacheView, Change } from '../runtime/cache.ts';
-import { follow, type Watch } from '../runtime/duty.ts';
+import { objectKey } from '../../resources/meta/object.ts';
+import type { CacheView } from '../runtime/cache.ts';
 import type { Caches } from '../runtime/informers.ts';
-
-/** A binding that was sent and not answered counts until it is; no revision the cache shows ends it. */
-const UNANSWERED = Number.MAX_SAFE_INTEGER;
+import { revisionOf, ShownWorld, UNANSWERED } from '../runtime/shown-world.ts';
 
 /** The world as the caches show it, with this duty's own bindings laid over it until the caches show them too. */
-export class PlacementWorld {
-  readonly world = new World();
-  /** Keep the world up with the caches; must be started before anything is decided. */
-  readonly watches: readonly Watch[];
+export class PlacementWorld extends ShownWorld {
   readonly #vms: CacheView<VM>;
 
   constructor(informers: Caches) {
+    super(informers, [Policy, Host, Tenant, Image, Pool, Volume, VM]);
     this.#vms = informers.of(VM);
-    this.watches = [
-      follow(informers.of(Policy), (change) => this.#take(POLICIES, change)),
-      follow(informers.of(Host), (change) => this.#take(HOSTS, change)),
-      follow(informers.of(Tenant), (change) => this.#take(TENANTS, change)),
-      follow(informers.of(Image), (change) => this.#take(IMAGES, change)),
-      follow(informers.of(Pool), (change) => this.#take(POOLS, change)),
-      follow(informers.of(Volume), (change) => this.#take(VOLUMES, change)),
-      follow(this.#vms, (change) => this.#take(VMS, change)),
-    ];
   }
 
   /** Counts a binding that is being sent. The member whose guest it takes is gone with it. */
@@ -67,19 +52,4 @@ export class PlacementWorld {
   #drop(key: string): void {
     this.world.set(VMS, key, this.#vms.get(key), UNANSWERED);
   }
-
-  #take<T extends KubeObject>(kind: Ref<T>, { key, before, after }: Change<T>): void {
-    // A removal has no revision here, and nothing assumed of an object outlives it.
-    const revision = after === undefined || isAnother(before, after) ? UNANSWERED - 1 : revisionOf(after);
-    this.world.set(kind, key, after, revision);
-  }
-}
-
-function isAnother(before: KubeObject | undefined, after: KubeObject): boolean {
-  return before !== undefined && before.metadata.uid !== after.metadata.uid;
-}
-
-/** Revisions of one store are whole numbers that grow. */
-function revisionOf(object: KubeObject): number {
-  return Number(object.metadata.resourceVersion);
 }

@@ -11,9 +11,9 @@ import { findCondition } from '../../resources/meta/condition.ts';
 import { jsonEqual, type KubeObject, objectKey } from '../../resources/meta/object.ts';
 import type { Change } from '../runtime/cache.ts';
 import { type Duty, type DutyParts, watchCache } from '../runtime/duty.ts';
+import { ShownWorld } from '../runtime/shown-world.ts';
 import { Failures } from './failures.ts';
 import type { PoolDeps } from './pool-deps.ts';
-import { PoolWorld } from './pool-world.ts';
 import { reconcile } from './reconcile.ts';
 import { isAboutToTake } from './room.ts';
 
@@ -27,7 +27,7 @@ export function poolDuty({ client, informers, events, clock, log }: DutyParts): 
   const poolsByNamespace = pools.index((pool) => [pool.metadata.namespace ?? '']);
   const vms = informers.of(VM);
   const membersByPool = vms.index((vm) => [poolRefOf(vm)?.uid].filter((uid) => uid !== undefined));
-  const view = new PoolWorld(informers);
+  const view = new ShownWorld(informers, [Policy, Tenant, Image, Host, Pool, VM]);
   const failures = new Failures();
   const deps: PoolDeps = { client, pools, vms, membersByPool, view, failures, events, clock, log };
   const keysOf = (some: Iterable<Pool>) => [...some].map(({ metadata }) => objectKey(metadata));

@@ -5,8 +5,8 @@ import type { Pool } from '../../resources/kinds/pool.ts';
 import type { VM } from '../../resources/kinds/vm.ts';
 import type { CacheView, IndexView } from '../runtime/cache.ts';
 import type { EventRecorder } from '../runtime/events.ts';
+import type { ShownWorld } from '../runtime/shown-world.ts';
 import type { Failures } from './failures.ts';
-import type { PoolWorld } from './pool-world.ts';
 
 export interface PoolDeps {
   readonly client: ApiClient;
@@ -14,7 +14,7 @@ export interface PoolDeps {
   readonly vms: CacheView<VM>;
   /** Members by the uid of their pool. */
   readonly membersByPool: IndexView<VM>;
-  readonly view: PoolWorld;
+  readonly view: ShownWorld;
   readonly failures: Failures;
   readonly events: EventRecorder;
   readonly clock: Clock;

@@ -1,34 +1,21 @@
-import { HOSTS, POLICIES, type Ref, TENANTS, VMS, VOLUMES } from '../../resources/guards/refs.ts';
-import { World } from '../../resources/guards/world.ts';
+import { VOLUMES } from '../../resources/guards/refs.ts';
 import { Host } from '../../resources/kinds/host.ts';
 import { Policy } from '../../resources/kinds/policy.ts';
 import { Tenant } from '../../resources/kinds/tenant.ts';
 import { VM } from '../../resources/kinds/vm.ts';
 import { Volume } from '../../resources/kinds/volume.ts';
-import { type KubeObject, objectKey } from '../../resources/meta/object.ts';
-import type { CacheView, Change } from '../runtime/cache.ts';
-import { follow, type Watch } from '../runtime/duty.ts';
+import { objectKey } from '../../resources/meta/object.ts';
+import type { CacheView } from '../runtime/cache.ts';
 import type { Caches } from '../runtime/informers.ts';
-
-/** A binding that was sent and not answered counts until it is; no revision the cache shows ends it. */
-const UNANSWERED = Number.MAX_SAFE_INTEGER;
+import { revisionOf, ShownWorld, UNANSWERED } from '../runtime/shown-world.ts';
 
 /** The world as the caches show it, with this duty's own bindings laid over it until the caches show them too. */
-export class VolumeWorld {
-  readonly world = new World();
-  /** Keep the world up with the caches; must be started before anything is decided. */
-  readonly watches: readonly Watch[];
+export class VolumeWorld extends ShownWorld {
   readonly #volumes: CacheView<Volume>;
 
   constructor(informers: Caches) {
+    super(informers, [Policy, Tenant, Host, VM, Volume]);
     this.#volumes = informers.of(Volume);
-    this.watches = [
-      follow(informers.of(Policy), (change) => this.#take(POLICIES, change)),
-      follow(informers.of(Tenant), (change) => this.#take(TENANTS, change)),
-      follow(informers.of(Host), (change) => this.#take(HOSTS, change)),
-      follow(informers.of(VM), (change) => this.#take(VMS, change)),
-      follow(this.#volumes, (change) => this.#take(VOLUMES, change)),
-    ];
   }
 
   /** Counts a binding that is being sent. */
@@ -49,15 +36,4 @@ export class VolumeWorld {
     if (answer === undefined || shown === undefined || revisionOf(shown) >= revisionOf(answer)) return;
     this.world.assume(VOLUMES, key, answer, revisionOf(answer));
   }
-
-  #take<T extends KubeObject>(kind: Ref<T>, { key, before, after }: Change<T>): void {
-    const isNew = after === undefined || (before !== undefined && before.metadata.uid !== after.metadata.uid);
-    // A removal has no revision here, and nothing assumed of an object outlives it.
-    this.world.set(kind, key, after, isNew ? UNANSWERED - 1 : revisionOf(after));
-  }
-}
-
-/** Revisions of one store are whole numbers that grow. */
-function revisionOf(object: KubeObject): number {
-  return Number(object.metadata.resourceVersion);
 }
