@@ -1,4 +1,5 @@
 import * as Flags from '@oclif/core/flags';
+import { applyFlags, applyOptions } from '../apply-flags.ts';
 import { CoppiceCommand, outputFlag, targetFlags, targetOf, words } from '../coppice-command.ts';
 
 export default class Apply extends CoppiceCommand {
@@ -8,15 +9,8 @@ export default class Apply extends CoppiceCommand {
   static override examples = ['coppice apply -k manifests/quickstart', 'coppice apply -f fleet.yaml --dry-run server'];
   static override flags = {
     ...targetFlags,
+    ...applyFlags,
     output: outputFlag.output,
-    filename: Flags.string({
-      char: 'f',
-      description: 'file, folder of files, or - for stdin; may be given several times',
-      multiple: true,
-      multipleNonGreedy: true,
-    }),
-    kustomize: Flags.string({ char: 'k', description: 'folder with a kustomization', helpValue: 'FOLDER' }),
-    recursive: Flags.boolean({ default: false, char: 'R', description: 'also the folders inside a folder' }),
     'dry-run': Flags.string({
       description: 'let the server check everything and change nothing',
       options: ['none', 'server'],
@@ -26,25 +20,9 @@ export default class Apply extends CoppiceCommand {
       default: false,
       description: 'let the server merge, and keep record of who set which field',
     }),
-    'force-conflicts': Flags.boolean({
-      default: false,
-      description: 'with --server-side, take fields that others own',
-      dependsOn: ['server-side'],
-    }),
     prune: Flags.boolean({
       description: 'delete what is of the set and is not applied any more',
       dependsOn: ['applyset'],
-    }),
-    applyset: Flags.string({
-      description: 'the object that remembers what was applied, such as configmaps/fleet',
-      helpValue: '[RESOURCE/]NAME',
-      dependsOn: ['prune'],
-    }),
-    'field-manager': Flags.string({ description: 'the name that owns what is applied', default: 'coppice' }),
-    validate: Flags.string({
-      description: 'what to do about unknown fields',
-      options: ['strict', 'warn', 'ignore', 'true', 'false'],
-      default: 'strict',
     }),
   };
 
@@ -53,15 +31,8 @@ export default class Apply extends CoppiceCommand {
     const { apply } = await import('../actions/apply.ts');
     await apply(this.io, targetOf(flags), {
       words: words(raw),
-      files: flags.filename ?? [],
-      kustomize: flags.kustomize,
-      recursive: flags.recursive,
+      ...applyOptions(flags),
       dryRun: flags['dry-run'] === 'server',
-      validate: flags.validate,
-      serverSide: flags['server-side'],
-      force: flags['force-conflicts'],
-      fieldManager: flags['field-manager'],
-      applySet: flags.applyset,
       output: flags.output,
     });
   }

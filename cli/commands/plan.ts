@@ -1,4 +1,5 @@
 import * as Flags from '@oclif/core/flags';
+import { applyFlags, applyOptions } from '../apply-flags.ts';
 import { CoppiceCommand, targetFlags, targetOf, words } from '../coppice-command.ts';
 
 export default class Plan extends CoppiceCommand {
@@ -10,35 +11,12 @@ export default class Plan extends CoppiceCommand {
   static override examples = ['coppice plan -k manifests/gitops-example', 'coppice plan -f lease.yaml -n acme -o json'];
   static override flags = {
     ...targetFlags,
+    ...applyFlags,
     output: Flags.string({ char: 'o', description: 'json: the same for programs', options: ['json'] }),
-    filename: Flags.string({
-      char: 'f',
-      description: 'file, folder of files, or - for stdin; may be given several times',
-      multiple: true,
-      multipleNonGreedy: true,
-    }),
-    kustomize: Flags.string({ char: 'k', description: 'folder with a kustomization', helpValue: 'FOLDER' }),
-    recursive: Flags.boolean({ default: false, char: 'R', description: 'also the folders inside a folder' }),
     'server-side': Flags.boolean({ default: false, description: 'plan an apply --server-side' }),
-    'force-conflicts': Flags.boolean({
-      default: false,
-      description: 'with --server-side, take fields that others own',
-      dependsOn: ['server-side'],
-    }),
     prune: Flags.boolean({
       description: 'tell also what is of the set and would be deleted',
       dependsOn: ['applyset'],
-    }),
-    applyset: Flags.string({
-      description: 'the object that remembers what was applied, such as configmaps/fleet',
-      helpValue: '[RESOURCE/]NAME',
-      dependsOn: ['prune'],
-    }),
-    'field-manager': Flags.string({ description: 'the name that owns what is applied', default: 'coppice' }),
-    validate: Flags.string({
-      description: 'what to do about unknown fields',
-      options: ['strict', 'warn', 'ignore', 'true', 'false'],
-      default: 'strict',
     }),
   };
 
@@ -47,14 +25,7 @@ export default class Plan extends CoppiceCommand {
     const { plan } = await import('../actions/plan.ts');
     await plan(this.io, targetOf(flags), {
       words: words(raw),
-      files: flags.filename ?? [],
-      kustomize: flags.kustomize,
-      recursive: flags.recursive,
-      validate: flags.validate,
-      serverSide: flags['server-side'],
-      force: flags['force-conflicts'],
-      fieldManager: flags['field-manager'],
-      applySet: flags.applyset,
+      ...applyOptions(flags),
       json: flags.output === 'json',
     });
   }

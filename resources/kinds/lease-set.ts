@@ -1,7 +1,7 @@
 import { tenantsOnly } from '../guards/lease-guards.ts';
 import { admitLeaseSet, leaseSetCauses, leaseSetRights } from '../guards/lease-set-guards.ts';
 import { livingTenant } from '../guards/tenant-standing.ts';
-import { defineCoppiceKind, type ObjectOf } from '../meta/define-kind.ts';
+import { defineCoppiceKind, type ObjectOf, SCALED_BY_REPLICAS } from '../meta/define-kind.ts';
 import { schedules } from '../meta/schedule-schema.ts';
 import { conditions, instant, mapOf } from '../meta/schema.ts';
 import { Type } from '../meta/type.ts';
@@ -71,11 +71,7 @@ export const LeaseSet = defineCoppiceKind({
   namespaced: true,
   spec,
   status,
-  scale: {
-    specReplicasPath: '.spec.replicas',
-    statusReplicasPath: '.status.replicas',
-    labelSelectorPath: '.status.selector',
-  },
+  scale: SCALED_BY_REPLICAS,
   columns: [
     { name: 'Ready', type: 'string', jsonPath: '.status.conditions[?(@.type=="Ready")].status' },
     { name: 'Wanted', type: 'integer', jsonPath: '.status.wanted' },

@@ -1,7 +1,7 @@
 import { membersGoWithIt, operatorsShare, poolCauses } from '../guards/pool-guards.ts';
 import { livingTenant } from '../guards/tenant-standing.ts';
 import { knownSize } from '../guards/vm-admission.ts';
-import { defineCoppiceKind, type ObjectOf } from '../meta/define-kind.ts';
+import { defineCoppiceKind, type ObjectOf, SCALED_BY_REPLICAS } from '../meta/define-kind.ts';
 import { schedules } from '../meta/schedule-schema.ts';
 import { conditions, oneOf } from '../meta/schema.ts';
 import { labelSelector } from '../meta/selector-schema.ts';
@@ -62,11 +62,7 @@ export const Pool = defineCoppiceKind({
   namespaced: true,
   spec,
   status,
-  scale: {
-    specReplicasPath: '.spec.replicas',
-    statusReplicasPath: '.status.replicas',
-    labelSelectorPath: '.status.selector',
-  },
+  scale: SCALED_BY_REPLICAS,
   columns: [
     { name: 'Image', type: 'string', jsonPath: '.spec.image' },
     { name: 'Wanted', type: 'integer', jsonPath: '.status.wanted' },

@@ -38,6 +38,13 @@ export interface ScaleMapping {
   readonly labelSelectorPath?: string;
 }
 
+/** Of kinds that say how many there are to be, how many there are, and what selects them, as Kubernetes' own do. */
+export const SCALED_BY_REPLICAS: ScaleMapping = {
+  specReplicasPath: '.spec.replicas',
+  statusReplicasPath: '.status.replicas',
+  labelSelectorPath: '.status.selector',
+};
+
 /** A raw sub-path of an object that is a stream, such as `exec`. */
 interface StreamSubresource {
   readonly name: string;
