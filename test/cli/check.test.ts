@@ -1,14 +1,9 @@
 import assert from 'node:assert/strict';
 import { Host } from '../../resources/kinds/host.ts';
 import { aHost } from '../harness/builders.ts';
-import { CliFolder } from '../harness/run-cli.ts';
-import {
-  type ListeningServer,
-  listenTestServer,
-  OPERATOR_TOKEN,
-  startTestServer,
-  type TestServer,
-} from '../harness/server.ts';
+import { CliServer } from '../harness/cli-server.ts';
+import type { CliFolder } from '../harness/run-cli.ts';
+import type { TestServer } from '../harness/server.ts';
 import { until } from '../harness/until.ts';
 
 /** Condition ScrubPending, as an operator may write it. */
@@ -23,40 +18,18 @@ const scrubPending = (status: 'True' | 'False') => ({
 describe('coppice check', function () {
   this.timeout(60_000);
   let server: TestServer;
-  let listening: ListeningServer;
   let folder: CliFolder;
+  let started: CliServer;
   const hosts = () => server.client.resource<Host>(Host);
   const mark = (status: 'True' | 'False') => hosts().patch('mac-1', scrubPending(status), { subresource: 'status' });
 
   beforeEach(async () => {
-    folder = await CliFolder.make();
-    server = await startTestServer();
-    listening = await listenTestServer(server, `${folder.path}/pki`);
-    await folder.write('kubeconfig', kubeconfig(OPERATOR_TOKEN));
+    started = await CliServer.start();
+    ({ server, folder } = started);
     const { apiVersion, kind, spec } = aHost();
     await hosts().create({ apiVersion, kind, metadata: { name: 'mac-1' }, spec });
   });
-  afterEach(async () => {
-    await listening[Symbol.asyncDispose]();
-    await server[Symbol.asyncDispose]();
-    await folder[Symbol.asyncDispose]();
-  });
-
-  const kubeconfig = (token: string) =>
-    JSON.stringify({
-      'current-context': 'x',
-      clusters: [
-        {
-          name: 'c',
-          cluster: {
-            server: listening.url,
-            'certificate-authority-data': Buffer.from(listening.caCert).toString('base64'),
-          },
-        },
-      ],
-      users: [{ name: 'u', user: { token } }],
-      contexts: [{ name: 'x', context: { cluster: 'c', user: 'u' } }],
-    });
+  afterEach(() => started[Symbol.asyncDispose]());
 
   it('says that all is well, once, and exits with 0', async () => {
     const { code, stdout, stderr } = await folder.run(['check', '--once']);
@@ -116,7 +89,7 @@ describe('coppice check', function () {
     await send(path, { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'guest' } });
     const asked = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec: { expirationSeconds: 3600 } };
     const answer = (await send(`${path}/guest/token`, asked)) as { status: { token: string } };
-    const file = await folder.write('guest.kubeconfig', kubeconfig(answer.status.token));
+    const file = await folder.write('guest.kubeconfig', started.kubeconfig(answer.status.token));
     const { code, stdout, stderr } = await folder.run(['check', '--once', '--kubeconfig', file]);
     assert.equal(code, 1);
     assert.equal(stdout, '');

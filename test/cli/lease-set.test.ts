@@ -1,16 +1,12 @@
 import assert from 'node:assert/strict';
-import { controllerIdentity } from '../../apiserver/auth/identity.ts';
-import { Controllers } from '../../controllers/run.ts';
-import { silentLogger } from '../../resources/ambient/log.ts';
-import { systemClock } from '../../resources/ambient/system-clock.ts';
-import { systemIds } from '../../resources/ambient/system-ids.ts';
 import { Host } from '../../resources/kinds/host.ts';
 import { LeaseSet } from '../../resources/kinds/lease-set.ts';
 import { PriceList } from '../../resources/kinds/price-list.ts';
 import { Tenant } from '../../resources/kinds/tenant.ts';
 import { aHost } from '../harness/builders.ts';
-import { CliFolder, type CliRun } from '../harness/run-cli.ts';
-import { listenTestServer, OPERATOR_TOKEN, startTestServer, type TestServer } from '../harness/server.ts';
+import { CliServer } from '../harness/cli-server.ts';
+import type { CliFolder, CliRun } from '../harness/run-cli.ts';
+import type { TestServer } from '../harness/server.ts';
 
 const DUTIES = ['lease', 'leaseset'] as const;
 
@@ -21,26 +17,7 @@ describe('coppice and sets of leases', () => {
   const run = (...argv: string[]): Promise<CliRun> => folder.run(argv);
 
   before(async () => {
-    folder = held.use(await CliFolder.make());
-    server = held.use(await startTestServer());
-    const listening = held.use(await listenTestServer(server, `${folder.path}/pki`));
-    const authority = Buffer.from(listening.caCert).toString('base64');
-    const cluster = { server: listening.url, 'certificate-authority-data': authority };
-    const contexts = [{ name: 'x', context: { cluster: 'c', user: 'u', namespace: 'acme' } }];
-    const users = [{ name: 'u', user: { token: OPERATOR_TOKEN } }];
-    const config = { 'current-context': 'x', clusters: [{ name: 'c', cluster }], users, contexts };
-    await folder.write('kubeconfig', JSON.stringify(config));
-    held.use(
-      new Controllers({
-        transportFor: (identity) =>
-          server.server.transportFor(controllerIdentity(identity.slice('system:controller:'.length))),
-        clock: systemClock,
-        ids: systemIds,
-        random: Math.random,
-        log: silentLogger,
-        only: DUTIES,
-      }),
-    );
+    ({ server, folder } = held.use(await CliServer.start({ namespace: 'acme', duties: DUTIES })));
     const of = (kind: string, name: string, spec: object) => ({
       apiVersion: 'coppice.dev/v1',
       kind,

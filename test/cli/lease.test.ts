@@ -1,14 +1,11 @@
 import assert from 'node:assert/strict';
-import { controllerIdentity } from '../../apiserver/auth/identity.ts';
-import { Controllers } from '../../controllers/run.ts';
-import { silentLogger } from '../../resources/ambient/log.ts';
 import { systemClock } from '../../resources/ambient/system-clock.ts';
-import { systemIds } from '../../resources/ambient/system-ids.ts';
 import { Host } from '../../resources/kinds/host.ts';
 import { Tenant } from '../../resources/kinds/tenant.ts';
 import { aHost } from '../harness/builders.ts';
-import { CliFolder, type CliRun } from '../harness/run-cli.ts';
-import { listenTestServer, OPERATOR_TOKEN, startTestServer, type TestServer } from '../harness/server.ts';
+import { CliServer } from '../harness/cli-server.ts';
+import type { CliFolder, CliRun } from '../harness/run-cli.ts';
+import type { TestServer } from '../harness/server.ts';
 
 describe('coppice lease', () => {
   let server: TestServer;
@@ -17,33 +14,7 @@ describe('coppice lease', () => {
   const run = (...argv: string[]): Promise<CliRun> => folder.run(['lease', ...argv]);
 
   before(async () => {
-    folder = held.use(await CliFolder.make());
-    server = held.use(await startTestServer());
-    const listening = held.use(await listenTestServer(server, `${folder.path}/pki`));
-    const cluster = {
-      server: listening.url,
-      'certificate-authority-data': Buffer.from(listening.caCert).toString('base64'),
-    };
-    await folder.write(
-      'kubeconfig',
-      JSON.stringify({
-        'current-context': 'x',
-        clusters: [{ name: 'c', cluster }],
-        users: [{ name: 'u', user: { token: OPERATOR_TOKEN } }],
-        contexts: [{ name: 'x', context: { cluster: 'c', user: 'u', namespace: 'acme' } }],
-      }),
-    );
-    held.use(
-      new Controllers({
-        transportFor: (identity) =>
-          server.server.transportFor(controllerIdentity(identity.slice('system:controller:'.length))),
-        clock: systemClock,
-        ids: systemIds,
-        random: Math.random,
-        log: silentLogger,
-        only: ['lease'],
-      }),
-    );
+    ({ server, folder } = held.use(await CliServer.start({ namespace: 'acme', duties: ['lease'] })));
     const made = { apiVersion: 'coppice.dev/v1', kind: 'Tenant', metadata: { name: 'acme' }, spec: {} };
     await server.client.resource<Tenant>(Tenant).create(made);
     for (const name of ['mac-1', 'mac-2']) await aMac(name, name === 'mac-1' ? 8 : 16);

@@ -5,8 +5,9 @@ import { Tenant } from '../../resources/kinds/tenant.ts';
 import { VM } from '../../resources/kinds/vm.ts';
 import { Volume } from '../../resources/kinds/volume.ts';
 import { aHost, anImage, type HostWish } from '../harness/builders.ts';
-import { CliFolder } from '../harness/run-cli.ts';
-import { listenTestServer, OPERATOR_TOKEN, startTestServer, type TestServer } from '../harness/server.ts';
+import { CliServer } from '../harness/cli-server.ts';
+import type { CliFolder } from '../harness/run-cli.ts';
+import type { TestServer } from '../harness/server.ts';
 
 const coppice = { apiVersion: 'coppice.dev/v1' } as const;
 
@@ -17,20 +18,9 @@ describe('coppice explain-placement and rebalance', () => {
   const held = new AsyncDisposableStack();
 
   before(async () => {
-    folder = held.use(await CliFolder.make());
-    server = held.use(await startTestServer());
-    const listening = held.use(await listenTestServer(server, `${folder.path}/pki`));
-    const ca = Buffer.from(listening.caCert).toString('base64');
-    const cluster = { server: listening.url, 'certificate-authority-data': ca };
-    const config = {
-      'current-context': 'x',
-      clusters: [{ name: 'c', cluster }],
-      users: [{ name: 'u', user: { token: OPERATOR_TOKEN } }],
-      contexts: [{ name: 'x', context: { cluster: 'c', user: 'u', namespace: 'beta' } }],
-    };
-    await folder.write('kubeconfig', JSON.stringify(config));
-    writeOwner = (token) =>
-      folder.write('owner', JSON.stringify({ ...config, users: [{ name: 'u', user: { token } }] }));
+    const started = held.use(await CliServer.start({ namespace: 'beta' }));
+    ({ server, folder } = started);
+    writeOwner = (token) => folder.write('owner', started.kubeconfig(token));
     const { client } = server;
     for (const name of ['acme', 'beta']) {
       await client.resource<Tenant>(Tenant).create({ ...coppice, kind: 'Tenant', metadata: { name }, spec: {} });

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { Host } from '../../resources/kinds/host.ts';
 import { aHost } from '../harness/builders.ts';
-import { CliFolder } from '../harness/run-cli.ts';
-import { listenTestServer, OPERATOR_TOKEN, startTestServer, type TestServer } from '../harness/server.ts';
+import { CliServer } from '../harness/cli-server.ts';
+import type { CliFolder } from '../harness/run-cli.ts';
+import type { TestServer } from '../harness/server.ts';
 
 const coppice = { apiVersion: 'coppice.dev/v1' } as const;
 
@@ -53,20 +54,9 @@ describe('coppice plan', () => {
   const held = new AsyncDisposableStack();
 
   before(async () => {
-    folder = held.use(await CliFolder.make());
-    server = held.use(await startTestServer());
-    const listening = held.use(await listenTestServer(server, `${folder.path}/pki`));
-    const ca = Buffer.from(listening.caCert).toString('base64');
-    const cluster = { server: listening.url, 'certificate-authority-data': ca };
-    const config = {
-      'current-context': 'x',
-      clusters: [{ name: 'c', cluster }],
-      users: [{ name: 'u', user: { token: OPERATOR_TOKEN } }],
-      contexts: [{ name: 'x', context: { cluster: 'c', user: 'u', namespace: 'acme' } }],
-    };
-    await folder.write('kubeconfig', JSON.stringify(config));
-    writeOwner = (token) =>
-      folder.write('owner', JSON.stringify({ ...config, users: [{ name: 'u', user: { token } }] }));
+    const started = held.use(await CliServer.start({ namespace: 'acme' }));
+    ({ server, folder } = started);
+    writeOwner = (token) => folder.write('owner', started.kubeconfig(token));
     for (const name of ['mac-1', 'mac-2']) {
       const { spec, status } = aHost({ name, vcpus: 8, memory: '14Gi' });
       const hosts = server.client.resource<Host>(Host);

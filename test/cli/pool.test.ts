@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { Pool } from '../../resources/kinds/pool.ts';
 import { Tenant } from '../../resources/kinds/tenant.ts';
-import { CliFolder, type CliRun } from '../harness/run-cli.ts';
-import { listenTestServer, OPERATOR_TOKEN, startTestServer, type TestServer } from '../harness/server.ts';
+import { CliServer } from '../harness/cli-server.ts';
+import type { CliFolder, CliRun } from '../harness/run-cli.ts';
+import type { TestServer } from '../harness/server.ts';
 
 describe('coppice pool', () => {
   let server: TestServer;
@@ -12,15 +13,7 @@ describe('coppice pool', () => {
   const pools = () => server.client.resource<Pool>(Pool, 'acme');
 
   before(async () => {
-    folder = held.use(await CliFolder.make());
-    server = held.use(await startTestServer());
-    const listening = held.use(await listenTestServer(server, `${folder.path}/pki`));
-    const authority = Buffer.from(listening.caCert).toString('base64');
-    const cluster = { server: listening.url, 'certificate-authority-data': authority };
-    const contexts = [{ name: 'x', context: { cluster: 'c', user: 'u', namespace: 'acme' } }];
-    const users = [{ name: 'u', user: { token: OPERATOR_TOKEN } }];
-    const config = { 'current-context': 'x', clusters: [{ name: 'c', cluster }], users, contexts };
-    await folder.write('kubeconfig', JSON.stringify(config));
+    ({ server, folder } = held.use(await CliServer.start({ namespace: 'acme' })));
     const tenant = { apiVersion: 'coppice.dev/v1', kind: 'Tenant', metadata: { name: 'acme' }, spec: {} };
     await server.client.resource<Tenant>(Tenant).create(tenant);
   });

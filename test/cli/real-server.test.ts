@@ -3,40 +3,16 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { packageRoot } from '../../cli/package-root.ts';
-import { CliFolder } from '../harness/run-cli.ts';
-import {
-  type ListeningServer,
-  listenTestServer,
-  OPERATOR_TOKEN,
-  startTestServer,
-  type TestServer,
-} from '../harness/server.ts';
+import { CliServer } from '../harness/cli-server.ts';
+import type { CliFolder } from '../harness/run-cli.ts';
 
 describe('the CLI and the real server', () => {
-  let server: TestServer;
-  let listening: ListeningServer;
   let folder: CliFolder;
+  const held = new AsyncDisposableStack();
   before(async () => {
-    folder = await CliFolder.make();
-    server = await startTestServer();
-    listening = await listenTestServer(server, `${folder.path}/pki`);
-    const cluster = {
-      server: listening.url,
-      'certificate-authority-data': Buffer.from(listening.caCert).toString('base64'),
-    };
-    const config = {
-      'current-context': 'x',
-      clusters: [{ name: 'c', cluster }],
-      users: [{ name: 'u', user: { token: OPERATOR_TOKEN } }],
-      contexts: [{ name: 'x', context: { cluster: 'c', user: 'u', namespace: 'demo' } }],
-    };
-    await folder.write('kubeconfig', JSON.stringify(config));
+    ({ folder } = held.use(await CliServer.start({ namespace: 'demo' })));
   });
-  after(async () => {
-    await listening[Symbol.asyncDispose]();
-    await server[Symbol.asyncDispose]();
-    await folder[Symbol.asyncDispose]();
-  });
+  after(() => held.disposeAsync());
 
   const quickstart = `${packageRoot()}manifests/quickstart`;
 

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { load } from 'js-yaml';
 import { Tenant } from '../../resources/kinds/tenant.ts';
-import { CliFolder, type CliRun } from '../harness/run-cli.ts';
-import { listenTestServer, OPERATOR_TOKEN, startTestServer, type TestServer } from '../harness/server.ts';
+import { CliServer } from '../harness/cli-server.ts';
+import type { CliFolder, CliRun } from '../harness/run-cli.ts';
+import type { TestServer } from '../harness/server.ts';
 
 describe('coppice tenant', () => {
   let server: TestServer;
@@ -12,20 +13,7 @@ describe('coppice tenant', () => {
   const spec = async (name: string) => (await server.client.resource<Tenant>(Tenant).get(name)).spec;
 
   before(async () => {
-    folder = held.use(await CliFolder.make());
-    server = held.use(await startTestServer());
-    const listening = held.use(await listenTestServer(server, `${folder.path}/pki`));
-    const cluster = {
-      server: listening.url,
-      'certificate-authority-data': Buffer.from(listening.caCert).toString('base64'),
-    };
-    const config = {
-      'current-context': 'x',
-      clusters: [{ name: 'c', cluster }],
-      users: [{ name: 'u', user: { token: OPERATOR_TOKEN } }],
-      contexts: [{ name: 'x', context: { cluster: 'c', user: 'u' } }],
-    };
-    await folder.write('kubeconfig', JSON.stringify(config));
+    ({ server, folder } = held.use(await CliServer.start()));
   });
   after(() => held.disposeAsync());
 

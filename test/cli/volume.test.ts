@@ -1,15 +1,11 @@
 import assert from 'node:assert/strict';
-import { controllerIdentity } from '../../apiserver/auth/identity.ts';
-import { Controllers } from '../../controllers/run.ts';
-import { silentLogger } from '../../resources/ambient/log.ts';
-import { systemClock } from '../../resources/ambient/system-clock.ts';
-import { systemIds } from '../../resources/ambient/system-ids.ts';
 import { Host } from '../../resources/kinds/host.ts';
 import { Tenant } from '../../resources/kinds/tenant.ts';
 import { Volume } from '../../resources/kinds/volume.ts';
 import { aHostWithDisk } from '../builders/volume.ts';
-import { CliFolder, type CliRun } from '../harness/run-cli.ts';
-import { listenTestServer, OPERATOR_TOKEN, startTestServer, type TestServer } from '../harness/server.ts';
+import { CliServer } from '../harness/cli-server.ts';
+import type { CliFolder, CliRun } from '../harness/run-cli.ts';
+import type { TestServer } from '../harness/server.ts';
 import { until } from '../harness/until.ts';
 
 describe('coppice volume', () => {
@@ -20,33 +16,7 @@ describe('coppice volume', () => {
   const volumes = () => server.client.resource<Volume>(Volume, 'acme');
 
   before(async () => {
-    folder = held.use(await CliFolder.make());
-    server = held.use(await startTestServer());
-    const listening = held.use(await listenTestServer(server, `${folder.path}/pki`));
-    const cluster = {
-      server: listening.url,
-      'certificate-authority-data': Buffer.from(listening.caCert).toString('base64'),
-    };
-    await folder.write(
-      'kubeconfig',
-      JSON.stringify({
-        'current-context': 'x',
-        clusters: [{ name: 'c', cluster }],
-        users: [{ name: 'u', user: { token: OPERATOR_TOKEN } }],
-        contexts: [{ name: 'x', context: { cluster: 'c', user: 'u', namespace: 'acme' } }],
-      }),
-    );
-    held.use(
-      new Controllers({
-        transportFor: (identity) =>
-          server.server.transportFor(controllerIdentity(identity.slice('system:controller:'.length))),
-        clock: systemClock,
-        ids: systemIds,
-        random: Math.random,
-        log: silentLogger,
-        only: ['volume'],
-      }),
-    );
+    ({ server, folder } = held.use(await CliServer.start({ namespace: 'acme', duties: ['volume'] })));
     const made = { apiVersion: 'coppice.dev/v1', kind: 'Tenant', metadata: { name: 'acme' }, spec: {} };
     await server.client.resource<Tenant>(Tenant).create(made);
     const { spec, status } = aHostWithDisk();
