@@ -1,5 +1,5 @@
 import type { KubeObject } from '../resources/meta/object.ts';
-import { Failure, usage } from './failure.ts';
+import { oneName } from './one-name.ts';
 
 /** How Leases are addressed; written out here because the kind itself brings the schema library with it. */
 export const LEASES = {
@@ -28,11 +28,4 @@ export interface LeaseView extends KubeObject {
 }
 
 /** The one Lease a command is about: `NAME`, or `lease/NAME` as kubectl users write it. */
-export function leaseName(words: readonly string[], verb: string): string {
-  const [word, extra] = words;
-  if (word === undefined) throw usage('name the lease', verb);
-  if (extra !== undefined) throw usage(`one lease at a time, but got "${word}" and "${extra}"`, verb);
-  const name = word.replace(/^(ls|leases?)(\.coppice\.dev)?\//, '');
-  if (name === '' || name.includes('/')) throw new Failure(`"${word}" is not the name of a lease`);
-  return name;
-}
+export const leaseName = oneName('lease', /^(ls|leases?)(\.coppice\.dev)?\//);

@@ -1,5 +1,5 @@
 import type { KubeObject } from '../resources/meta/object.ts';
-import { Failure, usage } from './failure.ts';
+import { oneName } from './one-name.ts';
 
 /** What commands look at in a Pool. */
 export interface PoolView extends KubeObject {
@@ -8,9 +8,4 @@ export interface PoolView extends KubeObject {
 }
 
 /** The one Pool a command is about: `NAME`, or `pool/NAME` as kubectl users write it. */
-export function poolName(word: string | undefined, verb: string): string {
-  if (word === undefined) throw usage('name the pool', verb);
-  const name = word.replace(/^pools?(\.coppice\.dev)?\//, '');
-  if (name === '' || name.includes('/')) throw new Failure(`"${word}" is not the name of a pool`);
-  return name;
-}
+export const poolName = oneName('pool', /^pools?(\.coppice\.dev)?\//);

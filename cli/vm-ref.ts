@@ -1,4 +1,4 @@
-import { Failure, usage } from './failure.ts';
+import { oneName } from './one-name.ts';
 
 /** How VMs are addressed; written out here because the kind itself brings the schema library with it. */
 export const VMS = { group: 'coppice.dev', version: 'v1', plural: 'vms', kind: 'VM', namespaced: true } as const;
@@ -27,11 +27,4 @@ export const IMAGES = {
 } as const;
 
 /** The one VM a command is about: `NAME`, or `vm/NAME` as kubectl users write it. */
-export function vmName(words: readonly string[], verb: string): string {
-  const [word, extra] = words;
-  if (word === undefined) throw usage('name the VM', verb);
-  if (extra !== undefined) throw usage(`one VM at a time, but got "${word}" and "${extra}"`, verb);
-  const name = word.replace(/^(vm|vms|vms?\.coppice\.dev)\//, '');
-  if (name === '' || name.includes('/')) throw new Failure(`"${word}" is not the name of a VM`);
-  return name;
-}
+export const vmName = oneName('VM', /^(vm|vms|vms?\.coppice\.dev)\//);

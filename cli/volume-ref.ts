@@ -1,5 +1,5 @@
 import type { KubeObject } from '../resources/meta/object.ts';
-import { Failure, usage } from './failure.ts';
+import { oneName } from './one-name.ts';
 
 /** How Volumes are addressed; written out here because the kind itself brings the schema library with it. */
 export const VOLUMES = {
@@ -17,11 +17,4 @@ export interface VolumeView extends KubeObject {
 }
 
 /** The one volume a command is about: `NAME`, or `volume/NAME` as kubectl users write it. */
-export function volumeName(words: readonly string[], verb: string): string {
-  const [word, extra] = words;
-  if (word === undefined) throw usage('name the volume', verb);
-  if (extra !== undefined) throw usage(`one volume at a time, but got "${word}" and "${extra}"`, verb);
-  const name = word.replace(/^(vol|volumes?|volumes?\.coppice\.dev)\//, '');
-  if (name === '' || name.includes('/')) throw new Failure(`"${word}" is not the name of a volume`);
-  return name;
-}
+export const volumeName = oneName('volume', /^(vol|volumes?|volumes?\.coppice\.dev)\//);

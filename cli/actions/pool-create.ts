@@ -1,5 +1,5 @@
 import type { Target } from '../coppice-command.ts';
-import { Failure, usage } from '../failure.ts';
+import { Failure } from '../failure.ts';
 import { type Io, printLine } from '../io.ts';
 import { type PoolView, poolName } from '../pool-ref.ts';
 import { openSession } from '../session.ts';
@@ -25,9 +25,7 @@ interface PoolCreateOptions {
 /** Makes a Pool, and waits until it is warm if that is asked for. */
 export async function createPool(io: Io, target: Target, options: PoolCreateOptions): Promise<void> {
   const timeoutMs = durationFlag('timeout', options.timeout);
-  const [word, extra] = options.words;
-  const name = poolName(word, 'pool create');
-  if (extra !== undefined) throw usage(`one pool at a time, but got "${word}" and "${extra}"`, 'pool create');
+  const name = poolName(options.words, 'pool create');
   const size = sizeOf(options);
   const spec = {
     image: options.image,

@@ -16,8 +16,8 @@ interface PoolScaleOptions {
 /** Sets how many members a pool keeps where no schedule says another number, and waits until it is so if that is asked for. */
 export async function scalePool(io: Io, target: Target, options: PoolScaleOptions): Promise<void> {
   const timeoutMs = durationFlag('timeout', options.timeout);
-  const [word, count, extra] = options.words;
-  const name = poolName(word, 'pool scale');
+  const [, count, extra] = options.words;
+  const name = poolName(options.words.slice(0, 1), 'pool scale');
   if (count === undefined || extra !== undefined || !/^[0-9]{1,4}$/.test(count))
     throw usage('say how many members, as a whole number', 'pool scale');
   await using session = await openSession(io, target);

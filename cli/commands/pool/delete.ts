@@ -18,7 +18,8 @@ export default class PoolDelete extends CoppiceCommand {
   async run(): Promise<void> {
     const { flags, raw } = await this.parse(PoolDelete);
     const named = words(raw);
-    const names = (named.length === 0 ? [undefined] : named).map((word) => poolName(word, 'pool delete'));
+    const names =
+      named.length === 0 ? [poolName([], 'pool delete')] : named.map((word) => poolName([word], 'pool delete'));
     const { deleteObjects } = await import('../../actions/delete.ts');
     await deleteObjects(this.io, targetOf(flags), {
       words: ['pools.coppice.dev', ...names],
