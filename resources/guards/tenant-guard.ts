@@ -73,12 +73,14 @@ function bearsLess({ before, after }: Change<VM>): boolean {
 
 function exceeded({ before, after }: Change<VM>, world: WorldView, spare: QuotaAmounts): Refusal | undefined {
   if (after === undefined) return undefined;
+  const namespace = after.metadata.namespace ?? '';
+  const quota = quotaOf(world.get(TENANTS, undefined, namespace), world);
+  // What stands in for a VM is looked for among all of its namespace, which is for nothing where nothing is limited.
+  if (quota.maxVMs === undefined && quota.maxVCPUs === undefined && quota.maxMemory === undefined) return undefined;
   const [asked, own] = [
     heldWithStandIns(after, world),
     before === undefined ? NOTHING : heldWithStandIns(before, world),
   ];
-  const namespace = after.metadata.namespace ?? '';
-  const quota = quotaOf(world.get(TENANTS, undefined, namespace), world);
   const use = less(world.tenantUse(namespace), spare);
   const over: string[] = [];
   const check = (
@@ -120,9 +122,12 @@ function heldWithStandIns(vm: VM, world: WorldView): QuotaAmounts {
 }
 
 function sharesOfStandIns({ metadata }: VM, world: WorldView): readonly TenantShare[] {
-  return [...world.list(VMS, metadata.namespace)]
-    .filter((other) => other.spec.standsInFor?.uid === metadata.uid)
-    .flatMap((other) => tenantShareOf(other) ?? []);
+  const shares: TenantShare[] = [];
+  for (const other of world.list(VMS, metadata.namespace)) {
+    const share = other.spec.standsInFor?.uid === metadata.uid ? tenantShareOf(other) : undefined;
+    if (share !== undefined) shares.push(share);
+  }
+  return shares;
 }
 
 /** Whether no tenant can have the name. */
