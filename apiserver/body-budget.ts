@@ -98,8 +98,10 @@ export function readBody(incoming: IncomingMessage, maxBytes: number, share: Bod
       }
     };
     const onEnd = () => resolve(pieces === undefined ? body : Buffer.concat(pieces));
-    // After the end, or once it was refused, neither of these says anything.
-    const onClose = () => reject(new Error('the body ended before it was all there'));
+    // After the end, or once it was refused, neither of these says anything; an Error that nobody hears of costs as much as a small body.
+    const onClose = () => {
+      if (!incoming.readableEnded) reject(new Error('the body ended before it was all there'));
+    };
     incoming.on('data', onData).on('end', onEnd).on('error', reject).on('close', onClose);
     if (incoming.destroyed) onClose();
   });

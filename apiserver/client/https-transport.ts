@@ -30,18 +30,29 @@ const ANSWER_TIMEOUT_MS = 75_000;
 /** A peer that is gone without a word is found out this long after it was last heard of, and some ten probes more. */
 const PROBE_AFTER_MS = 5_000;
 
+/** Of those that nothing is asked on, where it is not said. */
+const KEPT_CONNECTIONS = 4;
+
+export interface HttpsTransportOptions {
+  readonly connectTimeoutMs?: number;
+  /** How many connections may wait for the next request. Who asks so much at once over and over keeps as many: each new one is a handshake. */
+  readonly keptConnections?: number;
+}
+
 /** HTTPS to one server over kept connections. Whoever makes it disposes it, which ends what is still open. */
 export class HttpsTransport implements AsyncDisposable {
   readonly #connection: Connection;
   readonly #connectTimeoutMs: number;
-  readonly #agent = new Agent({ keepAlive: true, maxFreeSockets: 4, keepAliveInitialDelay: PROBE_AFTER_MS });
+  readonly #agent: Agent;
 
   /** What `connection` holds is read anew for every request, so that it may change. */
-  constructor(connection: Connection, options: { readonly connectTimeoutMs?: number } = {}) {
+  constructor(connection: Connection, options: HttpsTransportOptions = {}) {
     if (!connection.server.startsWith('https://'))
       throw new Error(`the server address ${connection.server} is not https://, and credentials go over TLS only`);
     this.#connection = connection;
     this.#connectTimeoutMs = options.connectTimeoutMs ?? CONNECT_TIMEOUT_MS;
+    const { keptConnections: maxFreeSockets = KEPT_CONNECTIONS } = options;
+    this.#agent = new Agent({ keepAlive: true, maxFreeSockets, keepAliveInitialDelay: PROBE_AFTER_MS });
   }
 
   readonly send: Transport = async (request) => {

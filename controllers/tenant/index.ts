@@ -12,8 +12,8 @@ import { type Duty, type DutyParts, watchCache } from '../runtime/duty.ts';
 import { NetworkNumbers } from './network-numbers.ts';
 import { reconcile, type TenantDeps } from './reconcile.ts';
 
-/** Changes of VMs are gathered this long: a hundred new VMs are one new sum. */
-const GATHER_MS = 100;
+/** Changes of what is summed up are gathered this long: a hundred new VMs are one new sum, and one more version of the Tenant. */
+const GATHER_MS = 500;
 
 /** Gives tenants their network number, sums up what they use, and takes them apart in order when they are deleted. */
 export function tenantDuty({ client, informers, events, clock, log }: DutyParts): Duty {

@@ -33,6 +33,8 @@ const GROUP = 'system:controllers';
 /** How long a server may take to come up beside us. */
 const SERVER_WAIT_MS = 60_000;
 const POLL_MS = 200;
+/** As many as placement has bindings under way. */
+const KEPT_CONNECTIONS = 32;
 
 /** Runs duties against servers elsewhere until the signal aborts. Throws a `Failure` when it cannot begin. */
 export async function runControllers(options: ControllersProcessOptions, io: Io, signal: AbortSignal): Promise<void> {
@@ -99,8 +101,11 @@ async function openTransport(
   const choice = servers.length === 0 ? undefined : new ServerChoice(servers, random);
   const open = (connection: Connection) =>
     choice === undefined
-      ? new HttpsTransport(connection)
-      : openFailover({ servers: choice, clock, random }, (server) => ({ ...connection, server }));
+      ? new HttpsTransport(connection, { keptConnections: KEPT_CONNECTIONS })
+      : openFailover({ servers: choice, clock, random, keptConnections: KEPT_CONNECTIONS }, (server) => ({
+          ...connection,
+          server,
+        }));
   let at = '';
   const read = async () => {
     const credential = await readCredential(options, io);
