@@ -42,7 +42,8 @@ export function tenantDuty({ client, informers, events, clock, log }: DutyParts)
   return {
     name: 'tenant',
     watches: [
-      watchCache(tenants, ({ key }) => [key]),
+      watchCache(tenants, (change) => (isOwnWrite(change) ? [] : [change.key])),
+      watchCache(tenants, ({ key }) => [key], GATHER_MS),
       watchCache(vms, tenantsTouchedBy, GATHER_MS),
       watchCache(hosts, lesseesTouchedBy, GATHER_MS),
       watchCache(leases, ({ before, after }) => tenantsThatWait(tenants, after ?? before)),
@@ -53,6 +54,13 @@ export function tenantDuty({ client, informers, events, clock, log }: DutyParts)
     workers: 1,
     reconcile: (key, signal) => reconcile(key, deps, signal),
   };
+}
+
+/** What moved is its status alone: mostly our own sum. Looked at with the next that are gathered, it does not keep itself going. */
+function isOwnWrite({ before, after }: Change<Tenant>): boolean {
+  const facts = (tenant: Tenant | undefined) =>
+    tenant && [tenant.metadata.uid, tenant.metadata.deletionTimestamp, tenant.metadata.finalizers, tenant.spec];
+  return jsonEqual(facts(before), facts(after));
 }
 
 /** Only changes that move a sum, or let a deletion go on. */
