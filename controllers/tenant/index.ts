@@ -45,6 +45,7 @@ export function tenantDuty({ client, informers, events, clock, log }: DutyParts)
       watchCache(tenants, (change) => (isOwnWrite(change) ? [] : [change.key])),
       watchCache(tenants, ({ key }) => [key], GATHER_MS),
       watchCache(vms, tenantsTouchedBy, GATHER_MS),
+      watchCache(vms, (change) => tenantsTouchedBy(change).filter((name) => isGoing(tenants, name))),
       watchCache(hosts, lesseesTouchedBy, GATHER_MS),
       watchCache(leases, ({ before, after }) => tenantsThatWait(tenants, after ?? before)),
       watchCache(leases, leasesCountedBy, GATHER_MS),
@@ -74,8 +75,11 @@ function tenantsTouchedBy({ before, after }: Change<VM>): readonly string[] {
 /** Leases matter to a tenant that is going. */
 function tenantsThatWait(tenants: CacheView<Tenant>, lease: Lease | undefined): readonly string[] {
   const namespace = lease?.metadata.namespace ?? '';
-  return tenants.get(namespace)?.metadata.deletionTimestamp === undefined ? [] : [namespace];
+  return isGoing(tenants, namespace) ? [namespace] : [];
 }
+
+const isGoing = (tenants: CacheView<Tenant>, name: string) =>
+  tenants.get(name)?.metadata.deletionTimestamp !== undefined;
 
 /** Only what moves the number of Leases that are not over. */
 function leasesCountedBy({ before, after }: Change<Lease>): readonly string[] {
