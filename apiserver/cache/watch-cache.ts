@@ -6,6 +6,7 @@ import { type Batch, type Entry, type Store, StoreError, type StoreErrorReason }
 import { joinStoreKey, parseStoreKey } from './keys.ts';
 import { ObjectCodec } from './object-codec.ts';
 import { readAhead } from './read-ahead.ts';
+import { RecentEvents } from './recent-events.ts';
 import { type CacheEvent, ResourceCache, type RingLimits } from './resource-cache.ts';
 import { removedAt, type StoredObject } from './stored-object.ts';
 
@@ -23,6 +24,7 @@ export class WatchCache {
   readonly codec: ObjectCodec;
   readonly #store: Store;
   readonly #ring: RingLimits;
+  readonly #recent = new RecentEvents();
   readonly #resources = new Map<string, ResourceCache>();
   readonly #fences = new Map<string, number>();
   readonly #assumedFences = new Map<string, number>();
@@ -68,7 +70,7 @@ export class WatchCache {
   /** The cache of a resource; empty when nothing of it was ever written. */
   resource(resourceId: string): ResourceCache {
     // Made when first asked for or written: nothing happened to it since the base.
-    return entry(this.#resources, resourceId, () => new ResourceCache(this.#base, this.#ring));
+    return entry(this.#resources, resourceId, () => new ResourceCache(this.#base, this.#ring, this.#recent));
   }
 
   /** The revision a fence was last bumped at, writes in flight included; 0 = never. */
