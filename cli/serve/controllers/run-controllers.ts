@@ -1,8 +1,9 @@
 import { hostname } from 'node:os';
 import { ApiClient } from '../../../apiserver/client/client.ts';
 import { openFailover } from '../../../apiserver/client/failover-transport.ts';
-import { type Connection, HttpsTransport } from '../../../apiserver/client/https-transport.ts';
+import type { Connection } from '../../../apiserver/client/https-transport.ts';
 import { impersonating } from '../../../apiserver/client/impersonating-transport.ts';
+import { MultiplexedTransport } from '../../../apiserver/client/multiplexed-transport.ts';
 import { ServerChoice } from '../../../apiserver/client/server-choice.ts';
 import type { Transport } from '../../../apiserver/client/transport.ts';
 import { UnreachableError } from '../../../apiserver/client/unreachable-error.ts';
@@ -33,8 +34,6 @@ const GROUP = 'system:controllers';
 /** How long a server may take to come up beside us. */
 const SERVER_WAIT_MS = 60_000;
 const POLL_MS = 200;
-/** As many as placement has bindings under way. */
-const KEPT_CONNECTIONS = 32;
 
 /** Runs duties against servers elsewhere until the signal aborts. Throws a `Failure` when it cannot begin. */
 export async function runControllers(options: ControllersProcessOptions, io: Io, signal: AbortSignal): Promise<void> {
@@ -101,11 +100,8 @@ async function openTransport(
   const choice = servers.length === 0 ? undefined : new ServerChoice(servers, random);
   const open = (connection: Connection) =>
     choice === undefined
-      ? new HttpsTransport(connection, { keptConnections: KEPT_CONNECTIONS })
-      : openFailover({ servers: choice, clock, random, keptConnections: KEPT_CONNECTIONS }, (server) => ({
-          ...connection,
-          server,
-        }));
+      ? new MultiplexedTransport(connection)
+      : openFailover({ servers: choice, clock, random }, (server) => ({ ...connection, server }));
   let at = '';
   const read = async () => {
     const credential = await readCredential(options, io);
