@@ -10,7 +10,8 @@ import { RecentEvents } from './recent-events.ts';
 import { type CacheEvent, ResourceCache, type RingLimits } from './resource-cache.ts';
 import { removedAt, type StoredObject } from './stored-object.ts';
 
-const DEFAULT_RING: RingLimits = { events: 20_000, bytes: 32 << 20 };
+/** Twice what a watcher may be behind before it is ended: it can go on from where it was. Of VMs that is some 5,000 writes. */
+const DEFAULT_RING: RingLimits = { events: 20_000, bytes: 16 << 20 };
 /** How much history a start reads back, so that watches survive a restart. */
 const REPLAY_REVISIONS = 2_000;
 

@@ -3,11 +3,14 @@ import { ObjectCodec } from '../../../apiserver/cache/object-codec.ts';
 import { RecentEvents } from '../../../apiserver/cache/recent-events.ts';
 import { ResourceCache } from '../../../apiserver/cache/resource-cache.ts';
 import { decodeStored, encodeStored, removedAt, type StoredObject } from '../../../apiserver/cache/stored-object.ts';
+import { WatchCache } from '../../../apiserver/cache/watch-cache.ts';
 import { Sealer } from '../../../apiserver/sealing/sealer.ts';
+import { MemoryStore } from '../../../apiserver/store/memory/store.ts';
 import { systemIds } from '../../../resources/ambient/system-ids.ts';
 import { parseJson } from '../../../resources/meta/json.ts';
 import { aWidget } from '../../builders/widget.ts';
 
+const KEY = 'objects/demo.example.com/widgets/demo/a';
 const WIDGETS = { group: 'demo.example.com', plural: 'widgets' };
 
 /** A cache of which the latest three events are recent, and writes to it whose readings are counted. */
@@ -81,12 +84,27 @@ describe('events that are recent no more', () => {
   });
 });
 
-describe('an object that was let go of', () => {
-  const key = 'objects/demo.example.com/widgets/demo/a';
+describe('what happened to a resource', () => {
+  it('is kept up to 16 MiB, which is twice what a watcher may be behind', async () => {
+    await using store = await MemoryStore.open({ ids: systemIds });
+    const cache = new WatchCache(store);
+    const stop = new AbortController();
+    const { following } = await cache.start(stop.signal);
+    const value = encodeStored({ ...aWidget({ name: 'a' }), text: 'x'.repeat(1 << 20) });
+    for (let i = 0; i < 20; i++) await store.txn({ compares: [], puts: [{ key: KEY, value }], deletes: [] }).done;
+    await cache.waitFor(store.revision(), stop.signal);
+    const ring = cache.resource('demo.example.com/widgets');
+    assert.equal(ring.since(ring.oldestRevision)?.length, 15);
+    assert.equal(ring.since(ring.oldestRevision - 1), undefined);
+    stop.abort();
+    await following;
+  });
+});
 
+describe('an object that was let go of', () => {
   it('reads as what was written, though that was never read', () => {
     const codec = new ObjectCodec();
-    const stored = codec.decode(key, codec.encode(WIDGETS, key, aWidget({ name: 'a' })), 7);
+    const stored = codec.decode(KEY, codec.encode(WIDGETS, KEY, aWidget({ name: 'a' })), 7);
     const { object } = stored;
     assert.equal(stored.object, object);
     stored.forget?.();
@@ -97,7 +115,7 @@ describe('an object that was let go of', () => {
   it('is kept where it was sealed: which key it was sealed with stands nowhere else', () => {
     const sealer = new Sealer([systemIds.secret(32)]);
     const codec = new ObjectCodec({ sealer, resources: new Set(['demo.example.com/widgets']) });
-    const stored = codec.decode(key, codec.encode(WIDGETS, key, aWidget({ name: 'a' })), 7);
+    const stored = codec.decode(KEY, codec.encode(WIDGETS, KEY, aWidget({ name: 'a' })), 7);
     const { object } = stored;
     stored.forget?.();
     assert.equal(stored.object, object);
