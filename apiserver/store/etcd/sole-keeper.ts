@@ -31,13 +31,12 @@ interface SoleKeeperDeps {
 
 /**
  * Keeps up the membership of this process, and the sole right while it is the only one: `ROOT/sole` is made only where no other member is there, and every look
- * that shows the same extends it. The first look, or message on the watch, that shows another ends it here at once, and only then in etcd.
+ * that shows the same extends it. The first look that shows another, which the watch makes haste for, ends it here, and only then in etcd. One thing goes on at a
+ * time, so that no look from before extends it after that.
  */
 export class SoleKeeper {
   readonly right: SoleRight;
   readonly #deps: SoleKeeperDeps;
-  /** How many others came, as the watch told. What was asked before the last of them says nothing. */
-  #arrivals = 0;
   /** etcd's revision of the right that is ours, and of the one that was given up: whether that is gone yet, nobody can tell. */
   #held: number | undefined;
   #givenUp: number | undefined;
@@ -54,17 +53,11 @@ export class SoleKeeper {
   heard(event: KeyEvent): void {
     const { layout, membership } = this.#deps;
     if (!layout.isMember(event.key)) return;
-    if (event.key.equals(membership.key)) {
-      const { fence } = membership;
-      if (event.deleted && fence !== undefined && event.modRevision > fence.createRevision) this.lost(fence);
-      return;
-    }
-    if (!event.deleted) {
-      this.#arrivals += 1;
-      this.right.drop();
-    }
-    this.#isWoken = true;
-    this.#wake();
+    const { fence } = membership;
+    if (!event.key.equals(membership.key)) {
+      this.#isWoken = true;
+      this.#wake();
+    } else if (event.deleted && fence !== undefined && event.modRevision > fence.createRevision) this.lost(fence);
   }
 
   /** What the watch must wait for before it tells more: what others do while this process is no member, it may not know before somebody else's readers do. */
@@ -124,7 +117,7 @@ export class SoleKeeper {
 
   async #look(fence: Fence, signal: AbortSignal): Promise<void> {
     const { layout, membership } = this.#deps;
-    const asked = { moment: this.right.now(), arrivals: this.#arrivals, fence };
+    const asked = this.right.now();
     const whenMet = [{ range: { keys: layout.members, keysOnly: true } }, { range: { keys: layout.sole } }];
     const [members, soles] = (await this.#choose({ when: [], whenMet, otherwise: [] }, signal)).answers;
     this.#deps.heard();
@@ -144,7 +137,7 @@ export class SoleKeeper {
     const mark = await holderMark?.().catch(() => undefined);
     const value = encodeSole({ holder: membership.id, ...(mark && { process: mark.own }) });
     const others = layout.othersThan(fence.key).map((absent) => ({ absent }));
-    const asked = { moment: this.right.now(), arrivals: this.#arrivals, fence };
+    const asked = this.right.now();
     const { met, revision } = await this.#choose(
       {
         when: [fence, ...others, { absent: layout.sole }],
@@ -155,15 +148,14 @@ export class SoleKeeper {
     );
     if (!met) return;
     this.#extend(asked, revision);
-    log.debug('nobody else has the store open: reads need not ask etcd', { member: membership.id });
+    log.info('nobody else has the store open: reads need not ask etcd', { member: membership.id });
   }
 
-  #extend({ moment, arrivals, fence }: Asked, createRevision: number): void {
+  #extend(asked: Moment, createRevision: number): void {
     this.#held = createRevision;
-    if (arrivals !== this.#arrivals || this.#deps.membership.fence !== fence) return;
     // What others wrote before is in what the watch tells up to there.
     this.right.told(this.#deps.revisions.ours(createRevision));
-    this.right.extend(moment);
+    this.right.extend(asked);
   }
 
   async #giveUp(createRevision: number, signal: AbortSignal): Promise<void> {
@@ -197,12 +189,6 @@ export class SoleKeeper {
       this.#wake = done;
     });
   }
-}
-
-interface Asked {
-  readonly moment: Moment;
-  readonly arrivals: number;
-  readonly fence: Fence;
 }
 
 const overdue = () => new Error('etcd did not answer in a second');

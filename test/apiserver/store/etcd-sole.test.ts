@@ -168,21 +168,42 @@ describe('the sole right to a store in etcd', () => {
     await isSole(store);
   });
 
+  it('is not taken by who sees nobody else, and is not alone any more when it takes it', async () => {
+    for (const id of ['a', 'z']) {
+      await using home = new EtcdHome(etcd);
+      using raw = new RawRoot(home);
+      const named = (suffix: string) => ({ ...grouped, ids: { ...systemIds, suffix: () => suffix } });
+      let revision = 0;
+      // It is asked for between the two.
+      const holderMark = async () => {
+        if (revision === 0) await home.open(named(id));
+        revision = await raw.revision();
+        return undefined;
+      };
+      await home.open({ ...named('m'), holderMark });
+      await until('another came between', () => revision > 0);
+      const looks = await raw.calls('Txn');
+      await until('it looked', async () => (await raw.calls('Txn')) > looks + LOOKS);
+      assert.equal(await raw.revision(), revision);
+    }
+  });
+
   it('sends what a process writes whose key is gone only once it is a member again', async () => {
+    await using proxy = await CutProxy.start(Number(new URL(etcd.endpoint).port));
     await using home = new EtcdHome(etcd);
     using raw = new RawRoot(home);
-    const store = await alone(home);
-    for (let round = 0; round < ROUNDS; round++) {
-      const [id = ''] = (await raw.keys('members/')).keys();
-      await raw.remove(`members/${id}`);
-      await write(store, { put: { a: `${round}` } });
-      const [member, entry] = [(await raw.keys('members/')).get(id), (await raw.keys('data/')).get('a')];
-      assert.ok(member !== undefined && entry !== undefined);
-      assert.ok(
-        member.createRevision < entry.modRevision,
-        `${entry.modRevision} is older than ${member.createRevision}`,
-      );
-    }
+    const store = await alone(home, { endpoints: [`127.0.0.1:${proxy.port}`] });
+    // It does not hear of it by the watch.
+    proxy.holdLastAnswers();
+    const [id = ''] = (await raw.keys('members/')).keys();
+    await raw.remove(`members/${id}`);
+    const writing = write(store, { put: { a: '1' } });
+    await until('it is written', async () => (await raw.keys('data/')).size === 1);
+    const [member, entry] = [(await raw.keys('members/')).get(id), (await raw.keys('data/')).get('a')];
+    assert.ok(member !== undefined && entry !== undefined);
+    assert.ok(member.createRevision < entry.modRevision, `${entry.modRevision} is older than ${member.createRevision}`);
+    proxy.cut();
+    await writing;
     await isSole(store);
   });
 
