@@ -1,4 +1,4 @@
-import type { IncomingMessage } from 'node:http';
+import type { Readable } from 'node:stream';
 import { ApiError } from '../resources/meta/api-error.ts';
 import { tooLarge } from './in-process-transport.ts';
 
@@ -68,11 +68,15 @@ class Share implements BodyShare {
 }
 
 /**
- * Reads a body. Throws `RequestEntityTooLarge` beyond `maxBytes` and `TooManyRequests` when all bodies together are too much, and an Error when the
+ * Reads a body, which says that it has `declared` bytes. Throws `RequestEntityTooLarge` beyond `maxBytes` and `TooManyRequests` when all bodies together are too much, and an Error when the
  * connection ends before. By its events, each handled once: an async iterator of one piece costs as much as reading the JSON in it.
  */
-export function readBody(incoming: IncomingMessage, maxBytes: number, share: BodyShare): Promise<Uint8Array> {
-  const declared = Number(incoming.headers['content-length'] ?? 0);
+export function readBody(
+  incoming: Readable,
+  declared: number,
+  maxBytes: number,
+  share: BodyShare,
+): Promise<Uint8Array> {
   if (declared > maxBytes) return Promise.reject(discard(incoming, tooLarge(maxBytes)));
   if (incoming.readableEnded) return Promise.resolve(NOTHING);
   return new Promise((resolve, reject) => {
@@ -98,8 +102,10 @@ export function readBody(incoming: IncomingMessage, maxBytes: number, share: Bod
       }
     };
     const onEnd = () => resolve(pieces === undefined ? body : Buffer.concat(pieces));
-    // After the end, or once it was refused, neither of these says anything.
-    const onClose = () => reject(new Error('the body ended before it was all there'));
+    // After the end, or once it was refused, neither of these says anything; an Error that nobody hears of costs as much as a small body.
+    const onClose = () => {
+      if (!incoming.readableEnded) reject(new Error('the body ended before it was all there'));
+    };
     incoming.on('data', onData).on('end', onEnd).on('error', reject).on('close', onClose);
     if (incoming.destroyed) onClose();
   });
@@ -107,10 +113,10 @@ export function readBody(incoming: IncomingMessage, maxBytes: number, share: Bod
 
 const NOTHING: Buffer = Buffer.alloc(0);
 
-const discarding = new WeakSet<IncomingMessage>();
+const discarding = new WeakSet<Readable>();
 
 /** Reads the rest of a body to nowhere, so that whoever sends it comes to read why it is refused. */
-function discard(incoming: IncomingMessage, why: ApiError): ApiError {
+function discard(incoming: Readable, why: ApiError): ApiError {
   if (discarding.has(incoming)) return why;
   discarding.add(incoming);
   let left = DISCARD_BYTES;

@@ -1,13 +1,13 @@
-import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Clock } from '../resources/ambient/clock.ts';
+import type { Outgoing } from './outgoing.ts';
 
 /** Why a request that nobody waits for any longer is given up. */
 const GONE = 'the client went away';
 
 interface Patience {
   readonly clock: Clock;
-  /** How long a reader may take none of an answer, in milliseconds, before its connection is ended. */
+  /** How long a reader may take none of an answer, in milliseconds, before it is ended, with its connection where that has no other. */
   readonly stalledMs: number;
   /** How often that is looked at, in milliseconds. */
   readonly checkMs: number;
@@ -32,7 +32,7 @@ export class Connections {
   }
 
   /** Notes a request until its answer is delivered, or cannot be any longer. */
-  enter(outgoing: ServerResponse, socket: Socket): UnderWay {
+  enter(outgoing: Outgoing, socket: Socket): UnderWay {
     const here = this.#of(socket);
     const entered = new UnderWay(outgoing);
     here.add(entered);
@@ -91,13 +91,13 @@ export class Connections {
 
 /** One request under way. */
 export class UnderWay {
-  readonly outgoing: ServerResponse;
+  readonly outgoing: Outgoing;
   /** When its answer was all written, by the monotonic clock; undefined before. */
   writtenAt: number | undefined;
   #gone = false;
   #controller: AbortController | undefined;
 
-  constructor(outgoing: ServerResponse) {
+  constructor(outgoing: Outgoing) {
     this.outgoing = outgoing;
   }
 

@@ -1,16 +1,20 @@
 import type { IncomingMessage, ServerResponse as NodeResponse } from 'node:http';
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
-import type { Duplex } from 'node:stream';
+import type { Duplex, Readable } from 'node:stream';
+import type { TLSSocket } from 'node:tls';
 import type { Clock } from '../resources/ambient/clock.ts';
 import { ApiError } from '../resources/meta/api-error.ts';
 import { BodyBudget } from './body-budget.ts';
+import { H2_PROTOCOL } from './client/h2-protocol.ts';
 import { Connections } from './connections.ts';
 import { endSocket } from './end-socket.ts';
 import { andThen, whenOver } from './eventual.ts';
+import { H2Sessions } from './h2-sessions.ts';
+import type { Outgoing } from './outgoing.ts';
 import { failure } from './requests/respond.ts';
 import type { App, ServerRequest, ServerResponse } from './requests/server-request.ts';
-import { type BodyBudgets, WireRequest } from './wire-request.ts';
+import { type BodyBudgets, type RequestHead, WireRequest } from './wire-request.ts';
 import { writeResponse } from './write-response.ts';
 
 /** Takes a WebSocket handshake; it answers on the socket itself. */
@@ -47,6 +51,8 @@ export interface ListenLimits {
   readonly bodyBytes: number;
   /** Requests of one connection, one sent after the other without waiting for its answer. */
   readonly pipelined: number;
+  /** Requests of one connection under way at once, of a client that speaks HTTP/2. */
+  readonly streams: number;
 }
 
 const LIMITS: ListenLimits = {
@@ -58,6 +64,7 @@ const LIMITS: ListenLimits = {
   checkMs: 5_000,
   bodyBytes: 128 << 20,
   pipelined: 64,
+  streams: 256,
 };
 
 /** A bound listener. Disposing it closes the port and every connection. */
@@ -85,17 +92,26 @@ export async function listen(options: ListenOptions): Promise<Listener> {
     requestTimeout: limits.requestMs,
     keepAliveTimeout: limits.idleMs,
     connectionsCheckingInterval: limits.checkMs,
+    ALPNProtocols: [H2_PROTOCOL, 'http/1.1'],
   });
   // The server lets go of sockets that were upgraded; closing must end them too.
   const upgraded = new Set<Duplex>();
   const connections = new Connections({ clock: options.clock, ...limits });
   const answered = () => void server.emit('answered');
   const serving = { ...options, limits, bodies: bodiesOf(limits), connections, answered };
-  server.on('request', (incoming, outgoing) => serve(serving, incoming, outgoing));
+  const serveOne = (incoming: IncomingMessage, outgoing: NodeResponse) =>
+    serve(serving, incoming, incoming, outgoing, limits.pipelined);
+  server.on('request', serveOne);
   server.on('checkContinue', (incoming, outgoing) => {
     inviteBody(outgoing);
-    serve(serving, incoming, outgoing);
+    serveOne(incoming, outgoing);
   });
+  const sessions = new H2Sessions({
+    clock: options.clock,
+    limits,
+    serve: (head, stream, outgoing) => serve(serving, head, stream, outgoing, limits.streams),
+  });
+  divert(server, sessions);
   if (upgrade !== undefined)
     server.on('upgrade', (incoming, socket, head) => {
       upgraded.add(socket);
@@ -118,12 +134,23 @@ export async function listen(options: ListenOptions): Promise<Listener> {
     async [Symbol.asyncDispose]() {
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
       for (const socket of upgraded) socket.destroy();
+      sessions.close();
       if (graceMs > 0) await drained(server, closed, graceMs, options.clock);
       server.closeAllConnections();
       for (const socket of sockets) socket.destroy();
       await closed;
     },
   };
+}
+
+/** Leads connections on which HTTP/2 was agreed past the server's own reader of HTTP/1.1. */
+function divert(server: Server, sessions: H2Sessions): void {
+  const own = server.listeners('secureConnection');
+  server.removeAllListeners('secureConnection');
+  server.on('secureConnection', (socket: TLSSocket) => {
+    if (socket.alpnProtocol === H2_PROTOCOL) sessions.take(socket);
+    else for (const listener of own) listener.call(server, socket);
+  });
 }
 
 /** Resolves when every request that was under way is answered, or the time is over. */
@@ -175,11 +202,11 @@ interface Serving extends ListenOptions {
   readonly answered: () => void;
 }
 
-function serve(serving: Serving, incoming: IncomingMessage, outgoing: NodeResponse): void {
-  const { app, bodies, connections, limits } = serving;
-  const { socket } = incoming;
+function serve(serving: Serving, head: RequestHead, body: Readable, outgoing: Outgoing, most: number): void {
+  const { app, bodies, connections } = serving;
+  const { socket } = head;
   const entered = connections.enter(outgoing, socket);
-  const request = new WireRequest(incoming, entered, bodies);
+  const request = new WireRequest(head, body, entered, bodies);
   // The app answers its own failures; what fails here is a connection that broke.
   const broke = () => void outgoing.destroy();
   const over = () => {
@@ -188,8 +215,8 @@ function serve(serving: Serving, incoming: IncomingMessage, outgoing: NodeRespon
   };
   const deliver = (response: ServerResponse) => writeResponse(response, entered, connections);
   try {
-    const tooMany = connections.underWay(socket) > limits.pipelined;
-    const delivered = whenOver(() => andThen(tooMany ? tooManyAtOnce(limits) : app(request), deliver), over);
+    const tooMany = connections.underWay(socket) > most;
+    const delivered = whenOver(() => andThen(tooMany ? tooManyAtOnce(most) : app(request), deliver), over);
     if (delivered instanceof Promise) delivered.catch(broke);
   } catch {
     broke();
@@ -201,8 +228,8 @@ const bodiesOf = ({ bodyBytes }: ListenLimits) => ({
   others: new BodyBudget(bodyBytes),
 });
 
-function tooManyAtOnce({ pipelined }: ListenLimits): ServerResponse {
-  const why = `more than ${pipelined} requests are under way on this connection`;
+function tooManyAtOnce(most: number): ServerResponse {
+  const why = `more than ${most} requests are under way on this connection`;
   return failure(new ApiError('TooManyRequests', `Too many requests: ${why}`, { details: { retryAfterSeconds: 1 } }));
 }
 
@@ -219,7 +246,7 @@ function takeUpgrade(upgrade: Upgrader, incoming: IncomingMessage, socket: Duple
   const gone = new AbortController();
   socket.on('error', () => socket.destroy());
   socket.once('close', () => gone.abort(new Error('the client went away')));
-  upgrade(new WireRequest(incoming, gone, NO_BODIES), incoming, socket, head);
+  upgrade(new WireRequest(incoming, incoming, gone, NO_BODIES), incoming, socket, head);
 }
 
 /** A handshake has no body. */

@@ -1,5 +1,6 @@
-import type { IncomingMessage } from 'node:http';
+import type { IncomingHttpHeaders } from 'node:http';
 import type { Socket } from 'node:net';
+import type { Readable } from 'node:stream';
 import type { TLSSocket } from 'node:tls';
 import { impersonationNames } from './auth/impersonate.ts';
 import { type BodyBudget, type BodyShare, readBody } from './body-budget.ts';
@@ -8,6 +9,17 @@ import type { Credential, Crowd, ServerRequest } from './requests/server-request
 /** The room for bodies of each crowd. */
 export type BodyBudgets = Readonly<Record<Crowd, BodyBudget>>;
 
+/** What stands before a body, of HTTP/1.1 or of a stream of HTTP/2. */
+export interface RequestHead {
+  readonly method?: string | undefined;
+  /** Path and query. */
+  readonly url?: string | undefined;
+  readonly headers: IncomingHttpHeaders;
+  /** Each header's lines as they came. */
+  readonly headersDistinct: Readonly<Record<string, string[] | undefined>>;
+  readonly socket: Socket;
+}
+
 /** A request off the wire. What only some requests ask for is made when it is asked for. Disposed when the request is over: it gives back the room of its body. */
 export class WireRequest implements ServerRequest, Disposable {
   readonly method: string;
@@ -15,7 +27,7 @@ export class WireRequest implements ServerRequest, Disposable {
   readonly headers: Readonly<Record<string, string>>;
   readonly repeated: Readonly<Record<string, readonly string[]>> | undefined;
   readonly credential: Credential;
-  readonly #incoming: IncomingMessage;
+  readonly #body: Readable;
   readonly #caller: { readonly signal: AbortSignal };
   readonly #bodies: BodyBudgets;
   readonly #search: string;
@@ -24,15 +36,15 @@ export class WireRequest implements ServerRequest, Disposable {
   #over = false;
 
   /** `caller` tells when the client goes away. */
-  constructor(incoming: IncomingMessage, caller: { readonly signal: AbortSignal }, bodies: BodyBudgets) {
-    const url = incoming.url ?? '/';
+  constructor(head: RequestHead, body: Readable, caller: { readonly signal: AbortSignal }, bodies: BodyBudgets) {
+    const url = head.url ?? '/';
     const mark = url.indexOf('?');
-    this.method = incoming.method ?? 'GET';
+    this.method = head.method ?? 'GET';
     this.path = mark < 0 ? url : url.slice(0, mark);
-    this.headers = flatHeaders(incoming);
-    this.repeated = repeatedHeaders(incoming);
-    this.credential = credentialOf(incoming);
-    this.#incoming = incoming;
+    this.headers = flatHeaders(head);
+    this.repeated = repeatedHeaders(head);
+    this.credential = credentialOf(head);
+    this.#body = body;
     this.#caller = caller;
     this.#bodies = bodies;
     this.#search = mark < 0 ? '' : url.slice(mark + 1);
@@ -52,7 +64,7 @@ export class WireRequest implements ServerRequest, Disposable {
     const share = this.#bodies[crowd].share();
     this.#shares ??= [];
     this.#shares.push(share);
-    return readBody(this.#incoming, maxBytes, share);
+    return readBody(this.#body, Number(this.headers['content-length'] ?? 0), maxBytes, share);
   }
 
   [Symbol.dispose](): void {
@@ -61,23 +73,23 @@ export class WireRequest implements ServerRequest, Disposable {
   }
 }
 
-function flatHeaders({ headers }: IncomingMessage): Record<string, string> {
+function flatHeaders({ headers }: RequestHead): Record<string, string> {
   // Node joins what comes more than once, but for cookies that a server sets: those a client has no use for.
   if (headers['set-cookie'] !== undefined) delete headers['set-cookie'];
   return headers as Record<string, string>;
 }
 
 /** Groups may have commas in them, so the lines they came in are kept. Asked for by few requests: Node takes headers apart a second time. */
-function repeatedHeaders(incoming: IncomingMessage): Record<string, readonly string[]> | undefined {
-  const names = impersonationNames(incoming.headers);
+function repeatedHeaders(head: RequestHead): Record<string, readonly string[]> | undefined {
+  const names = impersonationNames(head.headers);
   if (names.length === 0) return undefined;
-  return Object.fromEntries(names.map((name) => [name, incoming.headersDistinct[name] ?? []]));
+  return Object.fromEntries(names.map((name) => [name, head.headersDistinct[name] ?? []]));
 }
 
-function credentialOf(incoming: IncomingMessage): Credential {
-  const { authorization } = incoming.headers;
+function credentialOf(head: RequestHead): Credential {
+  const { authorization } = head.headers;
   const bearer = authorization === undefined ? undefined : /^Bearer +(\S+)$/i.exec(authorization)?.[1];
-  return { kind: 'wire', bearer, certificate: certificateOf(incoming.socket as TLSSocket) };
+  return { kind: 'wire', bearer, certificate: certificateOf(head.socket as TLSSocket) };
 }
 
 type Certificate = Extract<Credential, { kind: 'wire' }>['certificate'];

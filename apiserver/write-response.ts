@@ -1,6 +1,6 @@
-import type { ServerResponse as NodeResponse } from 'node:http';
 import type { Connections, UnderWay } from './connections.ts';
 import type { Eventual } from './eventual.ts';
+import type { Outgoing } from './outgoing.ts';
 import type { ServerResponse } from './requests/server-request.ts';
 
 /** Large bodies are written in pieces of this size, each of which must be taken in time. */
@@ -56,7 +56,7 @@ function* cut(body: Uint8Array): Iterable<Uint8Array> {
 }
 
 /** Resolves when what was written has been taken, or the connection is gone. */
-function drained(outgoing: NodeResponse, signal: AbortSignal, { patience }: Connections): Promise<void> {
+function drained(outgoing: Outgoing, signal: AbortSignal, { patience }: Connections): Promise<void> {
   const { clock, stalledMs } = patience;
   return new Promise((resolve) => {
     let stop = () => {};

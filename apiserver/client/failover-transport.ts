@@ -1,5 +1,6 @@
 import type { Clock } from '../../resources/ambient/clock.ts';
-import { type Connection, HttpsTransport } from './https-transport.ts';
+import type { Connection } from './https-transport.ts';
+import { MultiplexedTransport } from './multiplexed-transport.ts';
 import type { ServerChoice } from './server-choice.ts';
 import type { ApiRequest, ApiResponse, Transport } from './transport.ts';
 import { UnreachableError } from './unreachable-error.ts';
@@ -81,7 +82,9 @@ export function openFailover(
 ): { readonly send: Transport } & AsyncDisposable {
   const { servers } = options.servers;
   const patience = servers.length > 1 ? { connectTimeoutMs: CONNECT_TIMEOUT_MS } : {};
-  const transports = new Map(servers.map((server) => [server, new HttpsTransport(connectionTo(server), patience)]));
+  const transports = new Map(
+    servers.map((server) => [server, new MultiplexedTransport(connectionTo(server), patience)]),
+  );
   const sendTo = (server: string) => {
     const transport = transports.get(server);
     if (transport === undefined) throw new TypeError(`${server} is none of the servers`);

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
-import { Agent, request as httpsRequest, type RequestOptions } from 'node:https';
-import type { SecureContext } from 'node:tls';
+import { Agent, request as httpsRequest } from 'node:https';
+import type { ConnectionOptions, SecureContext } from 'node:tls';
 import type { ApiRequest, ApiResponse, Transport } from './transport.ts';
 import { UnreachableError, type UnreachableReason } from './unreachable-error.ts';
 
@@ -23,12 +23,12 @@ export interface Connection {
   readonly authorization?: () => Promise<string | undefined>;
 }
 
-const CONNECT_TIMEOUT_MS = 10_000;
+export const CONNECT_TIMEOUT_MS = 10_000;
 /** Servers give up on any request before this: what has no answer by then goes to nobody. */
-const ANSWER_TIMEOUT_MS = 75_000;
+export const ANSWER_TIMEOUT_MS = 75_000;
 
 /** A peer that is gone without a word is found out this long after it was last heard of, and some ten probes more. */
-const PROBE_AFTER_MS = 5_000;
+export const PROBE_AFTER_MS = 5_000;
 
 /** HTTPS to one server over kept connections. Whoever makes it disposes it, which ends what is still open. */
 export class HttpsTransport implements AsyncDisposable {
@@ -115,8 +115,13 @@ class StaleConnection extends Error {
   }
 }
 
+type TlsOptions = Pick<
+  ConnectionOptions,
+  'ca' | 'cert' | 'key' | 'secureContext' | 'servername' | 'rejectUnauthorized'
+>;
+
 /** The TLS part of a connection, also for WebSockets to the same server. */
-export function tlsOptions(connection: Connection): RequestOptions {
+export function tlsOptions(connection: Connection): TlsOptions {
   return {
     ...(connection.ca === undefined ? {} : { ca: connection.ca }),
     ...(connection.cert === undefined ? {} : { cert: connection.cert }),

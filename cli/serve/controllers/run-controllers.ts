@@ -1,8 +1,9 @@
 import { hostname } from 'node:os';
 import { ApiClient } from '../../../apiserver/client/client.ts';
 import { openFailover } from '../../../apiserver/client/failover-transport.ts';
-import { type Connection, HttpsTransport } from '../../../apiserver/client/https-transport.ts';
+import type { Connection } from '../../../apiserver/client/https-transport.ts';
 import { impersonating } from '../../../apiserver/client/impersonating-transport.ts';
+import { MultiplexedTransport } from '../../../apiserver/client/multiplexed-transport.ts';
 import { ServerChoice } from '../../../apiserver/client/server-choice.ts';
 import type { Transport } from '../../../apiserver/client/transport.ts';
 import { UnreachableError } from '../../../apiserver/client/unreachable-error.ts';
@@ -99,7 +100,7 @@ async function openTransport(
   const choice = servers.length === 0 ? undefined : new ServerChoice(servers, random);
   const open = (connection: Connection) =>
     choice === undefined
-      ? new HttpsTransport(connection)
+      ? new MultiplexedTransport(connection)
       : openFailover({ servers: choice, clock, random }, (server) => ({ ...connection, server }));
   let at = '';
   const read = async () => {
