@@ -132,7 +132,8 @@ export class WatchCache {
 
   /** Whether every write acknowledged before is in the cache, where that is known without asking anybody. */
   get isCaughtUp(): boolean {
-    return this.#store.latest === undefined && this.#store.revision() <= this.#revision;
+    const present = this.#store.latest === undefined ? this.#store.revision() : this.#store.present?.();
+    return present !== undefined && present <= this.#revision;
   }
 
   /** Resolves once every write acknowledged before, by whatever server, is in the cache. */

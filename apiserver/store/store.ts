@@ -48,6 +48,8 @@ export interface Store extends AsyncDisposable {
    * other processes write too: there `revision()` alone may be behind what they acknowledged. The asker's signal is asked for only when the answer takes long.
    */
   latest?(asker?: { readonly signal: AbortSignal }): Promise<number>;
+  /** The same at this very moment, while it is known without asking anybody; undefined while it is not. It may be there where `latest` is. */
+  present?(): number | undefined;
   /** Batches after `fromRevision`, until the signal aborts (ends quietly) or a StoreError ends it. */
   watch(fromRevision: number, signal: AbortSignal): AsyncIterable<Batch>;
   /** Forgets history before `revision`; the state at `revision` stays readable. Returns when it is forgotten. */
@@ -190,6 +192,7 @@ export class StoreError extends Error {
 
 /**
  * Limits every implementation keeps (etcd's defaults are the smaller ones). `valueBytes` is for all values of a transaction
- * together, because etcd limits the request; `txnOperations` for its compares, and for its puts and deletes together.
+ * together, because etcd limits the request; `txnOperations` for its compares, and for its puts and deletes together: etcd
+ * takes 128, of which one is the transaction that all others are sent within.
  */
-export const STORE_LIMITS = { valueBytes: 1_500_000, txnOperations: 128 } as const;
+export const STORE_LIMITS = { valueBytes: 1_500_000, txnOperations: 127 } as const;

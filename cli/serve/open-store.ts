@@ -1,3 +1,5 @@
+import { hostname } from 'node:os';
+import type { HolderMark } from '../../apiserver/store/etcd/sole-record.ts';
 import type { Store } from '../../apiserver/store/store.ts';
 import type { Clock } from '../../resources/ambient/clock.ts';
 import type { Ids } from '../../resources/ambient/ids.ts';
@@ -22,5 +24,14 @@ export async function openStore(options: StoreOptions, { path, clock, ids, log }
   }
   const { openEtcdStore } = await import('../../apiserver/store/etcd/open-store.ts');
   const { kind: _kind, ...etcd } = options;
-  return openEtcdStore({ ...etcd, clock, ids, log });
+  return openEtcdStore({ ...etcd, clock, ids, log, holderMark: () => ownMark(clock) });
+}
+
+/** What others on this machine know this process by. It is found out only when it is needed, as that takes a moment. */
+async function ownMark(clock: Clock): Promise<HolderMark | undefined> {
+  const [{ processMark }, { machineProcesses }] = await Promise.all([
+    import('./controllers/process-mark.ts'),
+    import('../../nodelet/drivers/qemu/machine-processes.ts'),
+  ]);
+  return processMark({ processes: machineProcesses(clock), hostname: hostname(), pid: process.pid });
 }

@@ -26,6 +26,8 @@ export interface Fault {
   readonly name: string;
   /** What it happens to: two faults never happen to one thing at once. */
   readonly target: string;
+  /** How long it takes until it shows; it lasts for longer. */
+  readonly leastMs?: number;
   /** Begins it; answers what ends it. */
   begin(random: Random): Promise<() => Promise<void>>;
 }

@@ -21,6 +21,8 @@ interface EtcdWorldOptions {
 }
 
 const SIM_HOSTS = 3;
+/** Longer than a server counts that says nothing: then the one that is left need not ask etcd. */
+const ALONE_MS = 7_000;
 
 /** API servers as processes over a real etcd of several members, each on its own relays to every member; and processes of controllers. */
 export class EtcdWorld implements ChaosWorld {
@@ -42,6 +44,7 @@ export class EtcdWorld implements ChaosWorld {
         ),
       ),
       leaderFault(cluster),
+      ...(places.length > 1 ? [loneliness(places)] : []),
       compaction(cluster),
       ...controllers.flatMap((place, i) => processFaults(place, `controllers ${i}`)),
     ];
@@ -181,6 +184,19 @@ function leaderFault(cluster: EtcdCluster): Fault {
     return async () => leader.resume();
   };
   return { name: 'kill or pause', target: 'the leader of etcd', begin };
+}
+
+/** All servers but one are halted, and go on where they were. */
+function loneliness(places: readonly Place[]): Fault {
+  const begin = async (random: Random) => {
+    const left = random.pick(places);
+    const others = places.filter((place) => place !== left).map(({ server }) => server.place);
+    for (const place of others) place.pause();
+    return async () => {
+      for (const place of others) place.resume();
+    };
+  };
+  return { name: 'left alone', target: 'one server', leastMs: ALONE_MS, begin };
 }
 
 function compaction(cluster: EtcdCluster): Fault {

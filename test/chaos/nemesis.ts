@@ -4,6 +4,7 @@ import type { ChaosWorld, Fault } from './chaos-world.ts';
 
 const LONGEST_REST_MS = 1_500;
 const LONGEST_FAULT_MS = 3_500;
+const SHORTEST_MS = 50;
 const HANDS = 2;
 
 interface NemesisDeps {
@@ -41,14 +42,19 @@ export async function plague(
 async function suffer(fault: Fault, deps: NemesisDeps, signal: AbortSignal): Promise<void> {
   deps.say(`${fault.name} ${fault.target}`);
   const end = await fault.begin(deps.random);
-  await rest(deps, LONGEST_FAULT_MS, signal);
+  await rest(deps, LONGEST_FAULT_MS, signal, fault.leastMs);
   await end();
   deps.say(`${fault.name} ${fault.target}: over`);
 }
 
-/** Waits up to a while; not longer than the signal. */
-async function rest({ clock, random }: NemesisDeps, mostMs: number, signal: AbortSignal): Promise<void> {
-  await clock.sleep(50 + random.below(mostMs), signal).catch((error: unknown) => {
+/** Waits for so long at least, and up to a while longer; not longer than the signal. */
+async function rest(
+  { clock, random }: NemesisDeps,
+  mostMs: number,
+  signal: AbortSignal,
+  leastMs: number = SHORTEST_MS,
+): Promise<void> {
+  await clock.sleep(leastMs + random.below(mostMs), signal).catch((error: unknown) => {
     if (!signal.aborted) throw error;
   });
 }

@@ -43,6 +43,11 @@ export class CutProxy implements AsyncDisposable {
     for (const { target } of this.#pairs) target.pause();
   }
 
+  /** The same for the connection that was opened last, and for no other. */
+  holdLastAnswers(): void {
+    [...this.#pairs].at(-1)?.target.pause();
+  }
+
   /** Ends all connections, and from now on new ones at once. */
   refuse(): void {
     this.cut();

@@ -4,7 +4,7 @@ import { EtcdCallError } from './call-error.ts';
 import type { EtcdConnection } from './connection.ts';
 import { eventOf, type Layout } from './layout.ts';
 import type { Revisions } from './revisions.ts';
-import type { WatchAnswer } from './watch-messages.ts';
+import type { KeyEvent, WatchAnswer } from './watch-messages.ts';
 
 export interface Source {
   readonly connection: EtcdConnection;
@@ -15,12 +15,14 @@ export interface Source {
 /**
  * Everything under the root after a revision, a batch for each of the store's, over one stream and until that fails; those that come together are
  * answered together. A batch without events is one that moved only what is the store's own, or the end of a revision of etcd's whose last transaction
- * wrote nothing. Throws `Compacted` when history from there is gone and `Unreadable` when the identity was touched.
+ * wrote nothing. `heard` is told of each event of those, but of the identity: throws `Compacted` when history from there is gone and `Unreadable` when that was
+ * touched.
  */
 export async function* batchesAfter(
   source: Source,
   position: number,
   signal: AbortSignal,
+  heard: (event: KeyEvent) => void = () => {},
 ): AsyncGenerator<readonly Batch[]> {
   const { connection, layout, revisions } = source;
   // From the position itself, which was seen already: etcd takes a start at the compacted revision, and may have dropped a deletion there.
@@ -39,6 +41,7 @@ export async function* batchesAfter(
       const key = layout.ours(event.key);
       if (key !== undefined) batch.events.push(eventOf(event, key, value));
       else if (event.key.equals(layout.meta)) throw touched(layout);
+      else heard(event);
     }
     // A fragment may end in the middle of a transaction; whole responses hold whole transactions.
     if (!response.fragment && batch !== undefined) {

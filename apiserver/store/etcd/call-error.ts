@@ -26,6 +26,8 @@ const TEXTS: readonly (readonly [text: string, CallFailure])[] = [
   ['authentication failed', 'Refused'],
   ['authentication is not enabled', 'Refused'],
   ['user name is empty', 'Refused'],
+  ['requested lease not found', 'Refused'],
+  ['lease already exists', 'Refused'],
 ];
 
 /** Any error of a call as one of ours. What is not known is `Unclear`, the answer that promises least. */

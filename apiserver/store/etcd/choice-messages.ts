@@ -14,19 +14,22 @@ import { TXN_PATH } from './txn.ts';
 
 export const CHOICE_PATH: string = TXN_PATH;
 
-/** What a key, or every key of a span, must be for what is to be done then; no condition is always met. */
+/** What a key must be, or that there is none there, for what is to be done then. Revisions are etcd's. */
 export type Condition =
-  | { readonly neverCreated: KeySpan }
-  | { readonly key: Buffer /** etcd's. */; readonly modRevision: number };
+  | { readonly absent: KeySpan | Buffer }
+  | { readonly key: Buffer; readonly modRevision: number }
+  | { readonly key: Buffer; readonly createRevision: number };
 
 export type Step =
   | { readonly range: RangeRequest }
-  | { readonly put: { readonly key: Buffer; readonly value: Uint8Array } }
-  | { readonly remove: KeySpan };
+  /** With a lease, the key ends with that. */
+  | { readonly put: { readonly key: Buffer; readonly value: Uint8Array; readonly lease?: number } }
+  | { readonly remove: KeySpan | Buffer };
 
 /** A transaction about the store's own keys: one thing or another. */
 export interface Choice {
-  readonly when?: Condition;
+  /** All of them; none are always met. */
+  readonly when: readonly Condition[];
   readonly whenMet: readonly Step[];
   readonly otherwise: readonly Step[];
 }
@@ -34,7 +37,7 @@ export interface Choice {
 export interface Chosen {
   /** etcd's, after it. */
   readonly revision: number;
-  /** Whether the condition was met. */
+  /** Whether the conditions were met. */
   readonly met: boolean;
   /** An answer for each step; of those that were no range it has no pairs. */
   readonly answers: readonly RangeAnswer[];
@@ -45,15 +48,14 @@ const COMPARE = { result: 1, target: 2, key: 3, createRevision: 5, modRevision: 
 const EQUAL = 0;
 const TARGET = { create: 1, mod: 2 } as const;
 const STEP = { range: 1, put: 2, remove: 3 } as const;
-const PUT = { key: 1, value: 2 } as const;
+const PUT = { key: 1, value: 2, lease: 3 } as const;
 const MOST_BESIDES = 128;
 
 export function encodeChoice({ when, whenMet, otherwise }: Choice): Buffer {
   const steps = [...whenMet, ...otherwise];
-  const conditions = when === undefined ? [] : [when];
-  const most = [...steps.map(stepBytes), ...conditions.map(conditionBytes)].reduce((sum, bytes) => sum + bytes, 0);
+  const most = [...steps.map(stepBytes), ...when.map(conditionBytes)].reduce((sum, bytes) => sum + bytes, 0);
   const writer = new FrameWriter(most);
-  for (const condition of conditions) writeCondition(writer, condition);
+  for (const condition of when) writeCondition(writer, condition);
   for (const step of whenMet) writeStep(writer, TXN.success, step);
   for (const step of otherwise) writeStep(writer, TXN.failure, step);
   return writer.frame();
@@ -62,15 +64,16 @@ export function encodeChoice({ when, whenMet, otherwise }: Choice): Buffer {
 function writeCondition(writer: FrameWriter, condition: Condition): void {
   const compare = writer.begin(TXN.compare);
   writer.number(COMPARE.result, EQUAL);
-  if ('neverCreated' in condition) {
-    writer.number(COMPARE.target, TARGET.create);
-    writer.bytes(COMPARE.key, condition.neverCreated.key);
-    writer.number(COMPARE.createRevision, 0);
-    writer.bytes(COMPARE.rangeEnd, condition.neverCreated.range_end);
-  } else {
+  if ('modRevision' in condition) {
     writer.number(COMPARE.target, TARGET.mod);
     writer.bytes(COMPARE.key, condition.key);
     writer.number(COMPARE.modRevision, condition.modRevision);
+  } else {
+    const keys = 'absent' in condition ? condition.absent : condition.key;
+    writer.number(COMPARE.target, TARGET.create);
+    writer.bytes(COMPARE.key, Buffer.isBuffer(keys) ? keys : keys.key);
+    writer.number(COMPARE.createRevision, 'absent' in condition ? 0 : condition.createRevision);
+    if (!Buffer.isBuffer(keys)) writer.bytes(COMPARE.rangeEnd, keys.range_end);
   }
   writer.end(compare);
 }
@@ -82,6 +85,7 @@ function writeStep(writer: FrameWriter, when: number, step: Step): void {
   else if ('put' in step) {
     writer.bytes(PUT.key, step.put.key);
     writer.bytes(PUT.value, step.put.value);
+    if (step.put.lease !== undefined) writer.number(PUT.lease, step.put.lease);
   } else writeKeys(writer, step.remove);
   writer.end(inner);
   writer.end(outer);
@@ -90,13 +94,15 @@ function writeStep(writer: FrameWriter, when: number, step: Step): void {
 function stepBytes(step: Step): number {
   if ('range' in step) return rangeBytes(step.range) + MOST_BESIDES;
   if ('put' in step) return step.put.key.length + step.put.value.length + MOST_BESIDES;
-  return step.remove.key.length + step.remove.range_end.length + MOST_BESIDES;
+  return MOST_BESIDES + keyBytes(step.remove);
 }
 
 function conditionBytes(condition: Condition): number {
-  if (!('neverCreated' in condition)) return condition.key.length + MOST_BESIDES;
-  return condition.neverCreated.key.length + condition.neverCreated.range_end.length + MOST_BESIDES;
+  return MOST_BESIDES + keyBytes('absent' in condition ? condition.absent : condition.key);
 }
+
+const keyBytes = (keys: KeySpan | Buffer): number =>
+  Buffer.isBuffer(keys) ? keys.length : keys.key.length + keys.range_end.length;
 
 export function decodeChoice(answer: Buffer): Chosen {
   const reader = new FieldReader(answer);

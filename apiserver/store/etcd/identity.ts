@@ -3,7 +3,7 @@ import { StoreError, type StoreOrigin } from '../store.ts';
 import { EtcdCallError } from './call-error.ts';
 import { CHOICE_PATH, type Choice, type Chosen, decodeChoice, encodeChoice } from './choice-messages.ts';
 import type { EtcdConnection } from './connection.ts';
-import { encodeIdentity, type IdentityRecord, parseIdentity } from './identity-record.ts';
+import { encodeIdentity, type IdentityRecord, newRecord, parseIdentity } from './identity-record.ts';
 import type { Layout } from './layout.ts';
 import { decodeRange, encodeRange, RANGE_PATH } from './range-messages.ts';
 import { Revisions } from './revisions.ts';
@@ -16,6 +16,10 @@ export interface Identity {
   readonly floor: number;
   /** The revision of the store when it was asked. */
   readonly revision: number;
+  /** Whether only members write. */
+  readonly membersOnly: boolean;
+  /** etcd's, when the identity was written last. */
+  readonly writtenAt: number;
 }
 
 /**
@@ -27,7 +31,11 @@ export async function openIdentity(
   layout: Layout,
   made: { readonly ids: Ids; readonly room: number },
 ): Promise<Identity> {
-  const { answer, record } = await findOrMake(connection, layout, { uid: made.ids.uid(), base: 0, room: made.room });
+  const { answer, record } = await findOrMake(
+    connection,
+    layout,
+    newRecord({ uid: made.ids.uid(), base: 0, room: made.room }),
+  );
   refuseUnserved(record, layout);
   return identityOf(answer, record);
 }
@@ -49,6 +57,7 @@ export async function readIdentityRecord(
   layout: Layout,
 ): Promise<{ readonly record: IdentityRecord; readonly modRevision: number } | undefined> {
   const chosen = await choose(connection, {
+    when: [],
     whenMet: [{ range: { keys: layout.everything, limit: 1, keysOnly: true } }, { range: { keys: layout.meta } }],
     otherwise: [],
   });
@@ -59,8 +68,8 @@ export async function readIdentityRecord(
 }
 
 /** Does the one thing or the other, in one step. Only what may be done twice. */
-export async function choose(connection: EtcdConnection, choice: Choice): Promise<Chosen> {
-  return decodeChoice(await connection.ask(CHOICE_PATH, encodeChoice(choice)));
+export async function choose(connection: EtcdConnection, choice: Choice, signal?: AbortSignal): Promise<Chosen> {
+  return decodeChoice(await connection.ask(CHOICE_PATH, encodeChoice(choice), signal));
 }
 
 /** The answer that has the identity; where the root is still empty, the given one is made first. */
@@ -71,8 +80,7 @@ export async function findOrMake(
 ): Promise<Found> {
   const put = made === undefined ? [] : [{ put: { key: layout.meta, value: encodeIdentity(made) } }];
   const ask = { range: { keys: layout.meta } };
-  // No key under the root was ever created: the condition is about all of them.
-  const when = { neverCreated: layout.everything };
+  const when = [{ absent: layout.everything }];
   const answer = await choose(connection, { when, whenMet: [...put, ask], otherwise: [ask] });
   if (answer.met && made === undefined)
     throw new StoreError('Unreadable', `there is no store under ${layout.root} in etcd`);
@@ -91,6 +99,8 @@ export function identityOf(answer: Chosen, record: IdentityRecord): Identity {
     revisions,
     revision: revisions.ours(answer.revision),
     floor: revisions.ours(meta.modRevision),
+    membersOnly: record.membersOnly === true,
+    writtenAt: meta.modRevision,
   };
 }
 

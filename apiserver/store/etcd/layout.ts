@@ -7,21 +7,27 @@ const AFTER_SLASH = '0';
 
 /**
  * Where a store stands in etcd: `ROOT/meta` is its identity, `ROOT/data/KEY` holds KEY, and `ROOT/sync` is written when a watch must be made
- * to move.
+ * to move. `ROOT/members/ID` is there while a process may write, and `ROOT/sole` while one answers reads by itself.
  */
 export class Layout {
   readonly root: string;
   readonly meta: Buffer;
   readonly sync: Buffer;
+  readonly sole: Buffer;
   readonly everything: KeySpan;
+  readonly members: KeySpan;
   readonly #data: string;
+  readonly #members: string;
 
   constructor(root: string) {
     this.root = root;
     this.meta = Buffer.from(`${root}/meta`);
     this.sync = Buffer.from(`${root}/sync`);
+    this.sole = Buffer.from(`${root}/sole`);
     this.everything = { key: Buffer.from(`${root}/`), range_end: Buffer.from(`${root}${AFTER_SLASH}`) };
     this.#data = `${root}/data/`;
+    this.#members = `${root}/members/`;
+    this.members = { key: Buffer.from(this.#members), range_end: afterPrefix(this.#members) };
   }
 
   /** What a key is longer by than the store's. */
@@ -31,6 +37,23 @@ export class Layout {
 
   key(key: string): Buffer {
     return Buffer.from(this.#data + key);
+  }
+
+  member(id: string): Buffer {
+    return Buffer.from(this.#members + id);
+  }
+
+  isMember(key: Buffer): boolean {
+    return key.toString('latin1').startsWith(this.#members);
+  }
+
+  /** Those of all members but one: before it, and behind. */
+  othersThan(member: Buffer): readonly [KeySpan, KeySpan] {
+    const behind = Buffer.concat([member, Buffer.from([0])]);
+    return [
+      { key: this.members.key, range_end: member },
+      { key: behind, range_end: this.members.range_end },
+    ];
   }
 
   /** All keys with a prefix that come after a key. */

@@ -1,16 +1,29 @@
 import type { Clock } from '../../../resources/ambient/clock.ts';
 import type { Logger } from '../../../resources/ambient/log.ts';
+import { untilAborted } from '../log-store.ts';
 import { type Batch, StoreError } from '../store.ts';
 import { WatchHub } from '../watch-hub.ts';
 import { batchesAfter, type Source } from './batches.ts';
 import { confirmIdentity } from './identity.ts';
 import { encodeEmptyPut, PUT_PATH } from './member-messages.ts';
+import type { KeyEvent } from './watch-messages.ts';
 
 interface RootWatchOptions extends Source {
   readonly uid: string;
   readonly clock: Clock;
   readonly log: Logger;
   readonly watchBufferBytes: number;
+  readonly gate?: WatchGate | undefined;
+}
+
+/** Where only members write. */
+export interface WatchGate {
+  /** An event of the store's own keys. */
+  heard(event: KeyEvent): void;
+  /** What must resolve before what was read since is told to anybody; undefined while nothing must. */
+  closed(): Promise<unknown> | undefined;
+  /** Resolves once it is a member, at some moment since the call, however it came to be one. */
+  confirm(signal: AbortSignal): Promise<void>;
 }
 
 /** In an etcd of one's own every revision comes down the watch at once, so waiting this long means that a message is late. */
@@ -162,13 +175,19 @@ export class RootWatch {
   }
 
   async #follow(signal: AbortSignal): Promise<void> {
+    const { gate } = this.#options;
     const now = await confirmIdentity(this.#options, this.revision, signal);
     this.#following = true;
     try {
-      for await (const batches of batchesAfter(this.#options, this.revision, signal)) this.#publish(batches);
+      for await (const batches of batchesAfter(this.#options, this.revision, signal, (event) => gate?.heard(event))) {
+        const closed = gate?.closed();
+        if (closed !== undefined) await untilAborted(closed, signal);
+        this.#publish(batches);
+      }
     } catch (error) {
       if (!(error instanceof StoreError) || error.reason !== 'Compacted') throw error;
       this.#options.log.error('history was compacted away during an outage: caches must list again', { revision: now });
+      await gate?.confirm(signal);
       this.#restart(now, error);
     }
   }

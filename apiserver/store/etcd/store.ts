@@ -21,17 +21,21 @@ import type { Source } from './batches.ts';
 import { EtcdCallError } from './call-error.ts';
 import { compactionSteps } from './compaction-steps.ts';
 import type { ConnectionOptions } from './connection.ts';
+import { Fencing } from './fencing.ts';
 import { readHistory } from './history.ts';
 import type { Identity } from './identity.ts';
 import { KeyOrder } from './key-order.ts';
-import { entryOf } from './layout.ts';
+import { LatestRevision } from './latest-revision.ts';
+import { mayBeDone } from './may-be-done.ts';
 import { COMPACT_PATH, decodeStatus, encodeCompaction, encodeNothing, STATUS_PATH } from './member-messages.ts';
-import { decodeRange, encodeRange, RANGE_PATH } from './range-messages.ts';
+import type { Membership } from './membership.ts';
 import { Reach } from './reach.ts';
+import { readKey } from './read-key.ts';
 import { readRange } from './read-range.ts';
 import { RootWatch } from './root-watch.ts';
 import { type RunningRange, RunningRanges } from './running-ranges.ts';
-import { SharedQuestion } from './shared-question.ts';
+import { SoleKeeper } from './sole-keeper.ts';
+import type { HolderMark } from './sole-record.ts';
 import { readError, writeError } from './store-error.ts';
 import { TxnGroups } from './txn-groups.ts';
 
@@ -46,7 +50,12 @@ export interface EtcdStoreOptions extends ConnectionOptions {
   readonly room?: 1 | 64;
   readonly ids: Ids;
   readonly log?: Logger;
+  /** What others on this machine know this process by; asked for once it is needed. */
+  readonly holderMark?: () => Promise<HolderMark | undefined>;
 }
+
+/** Where only members write, one that has none is only read. */
+export type OpenedStore = Source & Identity & { readonly membership?: Membership | undefined };
 
 const DEFAULT_WATCH_BUFFER_BYTES = 8 * 1024 * 1024;
 /** As it is in what a member says is wrong. */
@@ -94,14 +103,17 @@ export class EtcdStore implements Store {
   #pending = 0;
   #idle: PromiseWithResolvers<void> | undefined;
   readonly #ranges = new RunningRanges();
-  readonly #latest: SharedQuestion<number>;
-  readonly #question: Buffer;
+  readonly #latest: LatestRevision;
+  /** Where only members write; without one it may only be read there. */
+  readonly #keeper: SoleKeeper | undefined;
+  readonly #fencing: Fencing | undefined;
+  readonly #isReadOnly: boolean;
   readonly #floor: number;
   #compacted: number;
   #closed: StoreError | undefined;
   #disposed: Promise<void> | undefined;
 
-  constructor(opened: Source & Identity, compacted: number, options: EtcdStoreOptions) {
+  constructor(opened: OpenedStore, compacted: number, options: EtcdStoreOptions) {
     const { promise, resolve } = Promise.withResolvers<StoreError>();
     const { clock, log = silentLogger, watchBufferBytes = DEFAULT_WATCH_BUFFER_BYTES } = options;
     this.uid = opened.uid;
@@ -109,21 +121,29 @@ export class EtcdStore implements Store {
     this.#floor = opened.floor;
     this.lost = promise;
     this.#source = opened;
-    this.#groups = new TxnGroups(opened, clock);
     this.#clock = clock;
-    this.#question = encodeRange({ keys: opened.layout.meta, countOnly: true });
-    this.#latest = new SharedQuestion(clock, () => this.#askLatest());
     this.#compacted = compacted;
     this.#quotaBytes = options.quotaBytes ?? DEFAULT_QUOTA_BYTES;
-    this.#root = new RootWatch({ ...opened, clock, log, watchBufferBytes }, opened.revision);
-    this.#reach = new Reach({ probe: (signal) => this.#probe(signal), clock, log });
-    const looking = this.#reach.run(this.#ending.signal);
-    this.#running = this.#root.run(this.#ending.signal).then((loss) => {
-      if (loss === undefined) return looking;
+    const { membership, revision } = opened;
+    const heard = () => this.#reach.heard();
+    const gate =
+      membership && new SoleKeeper({ ...opened, membership, clock, log, holderMark: options.holderMark, heard });
+    this.#keeper = gate;
+    this.#isReadOnly = opened.membersOnly && membership === undefined;
+    this.#fencing = membership && gate && new Fencing(membership, gate, clock);
+    this.#groups = new TxnGroups(opened, this.#fencing, clock);
+    this.#root = new RootWatch({ ...opened, clock, log, watchBufferBytes, gate }, revision);
+    this.#latest = new LatestRevision({ ...opened, clock, root: this.#root, heard, right: gate?.right });
+    this.#reach = new Reach({ probe: (signal) => this.#latest.probe(signal), clock, log });
+    const { signal } = this.#ending;
+    const looking = Promise.all([this.#reach.run(signal), gate?.run(signal)]);
+    this.#running = this.#root.run(signal).then(async (loss) => {
+      if (loss === undefined) return void (await looking);
       const closed = new StoreError('Closed', loss.message, { cause: loss });
       this.#closed ??= closed;
       this.#root.end(closed);
       resolve(loss);
+      gate?.end(closed);
     });
   }
 
@@ -139,11 +159,17 @@ export class EtcdStore implements Store {
     return this.#root.published;
   }
 
+  present(): number | undefined {
+    return this.#closed === undefined ? this.#latest.known() : undefined;
+  }
+
   async latest(asker?: { readonly signal: AbortSignal }): Promise<number> {
     this.#assertOpen();
+    const present = this.#latest.known();
+    if (present !== undefined) return present;
     const away = this.#reach.whenAway();
     if (away !== undefined) await away;
-    const answer = this.#latest.answer();
+    const answer = this.#latest.ask();
     return asker === undefined ? answer : slowWaits(this.#clock).unlessGone(answer, asker);
   }
 
@@ -151,11 +177,9 @@ export class EtcdStore implements Store {
     this.#assertOpen();
     const away = this.#reach.whenAway();
     if (away !== undefined) await away;
-    const { connection, layout, revisions } = this.#source;
-    const answer = await this.#reading(connection.ask(RANGE_PATH, encodeRange({ keys: layout.key(key) }), signal));
+    const entry = await this.#reading(readKey(this.#source, key, this.#fencing, signal));
     this.#reach.heard();
-    const [pair] = decodeRange(answer).pairs;
-    return pair && entryOf(pair, key, revisions);
+    return entry;
   }
 
   async range(query: RangeQuery, signal?: AbortSignal): Promise<RangeResult> {
@@ -182,6 +206,7 @@ export class EtcdStore implements Store {
 
   txn(request: TxnRequest): StagedTxn {
     this.#assertOpen();
+    if (this.#isReadOnly) throw new TypeError('a store that was opened to be read only takes no writes');
     checkTxn(request);
     this.#pending += 1;
     const done = this.#submit(request);
@@ -256,6 +281,8 @@ export class EtcdStore implements Store {
     this.#root.end(this.#closed);
     this.#ending.abort(this.#closed);
     await this.#running;
+    this.#keeper?.end(this.#closed);
+    await this.#keeper?.close();
     this.#source.connection.close(this.#closed);
   }
 
@@ -281,21 +308,6 @@ export class EtcdStore implements Store {
     this.#compacted = Math.max(this.#compacted, compacted);
   }
 
-  /** etcd does the write that uses up its room, and says of that too that there was none. What it does to the first key shows whether it was this one. */
-  async #mayBeDone(error: unknown, { compares, puts, deletes }: TxnRequest): Promise<boolean> {
-    if (!(error instanceof EtcdCallError) || error.failure !== 'NoSpace') return false;
-    const key = puts[0]?.key ?? deletes[0];
-    if (key === undefined) return false;
-    const compared = compares.find((compare) => compare.key === key);
-    try {
-      const entry = await this.get(key);
-      if (compared !== undefined) return (entry?.modRevision ?? 0) !== compared.revision;
-      return Buffer.compare(entry?.value ?? NO_BYTES, puts[0]?.value ?? NO_BYTES) === 0;
-    } catch {
-      return true;
-    }
-  }
-
   async #submit(request: TxnRequest): Promise<TxnResult> {
     const deadlineMs = this.#source.connection.deadline();
     const place = this.#order.enter(request);
@@ -308,7 +320,8 @@ export class EtcdStore implements Store {
       if (away !== undefined) await away;
       result = await this.#groups.send(request, deadlineMs);
     } catch (error) {
-      throw (await this.#mayBeDone(error, request)) ? lastWrite(error) : writeError(error);
+      const isDone = await mayBeDone(error, request, (key) => this.get(key));
+      throw isDone ? lastWrite(error) : writeError(error);
     } finally {
       place.leave();
     }
@@ -324,22 +337,6 @@ export class EtcdStore implements Store {
       const message = `etcd has written revision ${revision}, and it was not seen on the watch`;
       throw new StoreError('UnknownOutcome', message, { cause: error });
     }
-  }
-
-  #askLatest(): Promise<number> {
-    return this.#present(this.#source.connection.ask(RANGE_PATH, this.#question));
-  }
-
-  async #probe(signal: AbortSignal): Promise<void> {
-    await this.#present(this.#source.connection.askOnce(RANGE_PATH, this.#question, signal), signal);
-  }
-
-  /** The revision of an answer, once the watch has come to it. */
-  async #present(answer: Promise<Buffer>, signal?: AbortSignal): Promise<number> {
-    const revision = this.#source.revisions.ours(decodeRange(await this.#reading(answer)).revision);
-    await this.#root.reached(revision, signal);
-    this.#reach.heard();
-    return revision;
   }
 
   /** What is older than what is kept for watchers. */
@@ -362,8 +359,6 @@ export class EtcdStore implements Store {
     }
   }
 }
-
-const NO_BYTES = new Uint8Array();
 
 function lastWrite(cause: unknown): StoreError {
   return new StoreError('UnknownOutcome', 'etcd has no room left, and may have done this write as its last', { cause });

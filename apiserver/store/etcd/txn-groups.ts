@@ -1,6 +1,7 @@
 import type { Clock } from '../../../resources/ambient/clock.ts';
 import type { TxnRequest, TxnResult } from '../store.ts';
 import type { Source } from './batches.ts';
+import type { Fencing } from './fencing.ts';
 import { Pace } from './pace.ts';
 import { decodeTxns, encodeTxns, TXN_PATH, txnBytes } from './txn.ts';
 
@@ -18,15 +19,18 @@ interface Waiting {
 
 /**
  * Sends transactions, those that come while others are under way as one: one call, one entry in etcd's log, one message on the watch. They must have no key
- * in common. What removes a key, or is large, goes alone. A call that fails fails for all in it, as each might have been the reason.
+ * in common. What removes a key, or is large, goes alone. A call that fails fails for all in it, as each might have been the reason. Where only members write,
+ * each call says that this process is one; when it was none by then nothing was done, and all in it goes again once it is.
  */
 export class TxnGroups {
   readonly #source: Source;
+  readonly #fencing: Fencing | undefined;
   readonly #pace: Pace;
   #waiting: Waiting[] = [];
 
-  constructor(source: Source, clock: Clock) {
+  constructor(source: Source, fencing: Fencing | undefined, clock: Clock) {
     this.#source = source;
+    this.#fencing = fencing;
     this.#pace = new Pace(clock, () => this.#sendSome());
   }
 
@@ -85,7 +89,16 @@ export class TxnGroups {
 
   async #call(requests: readonly TxnRequest[], deadlineMs: number): Promise<readonly TxnResult[]> {
     const { connection, layout, revisions } = this.#source;
-    const answer = await connection.send(TXN_PATH, encodeTxns(requests, layout, revisions), deadlineMs);
-    return decodeTxns(answer, requests, revisions);
+    for (;;) {
+      const fence = this.#fencing?.fence ?? (await this.#fencing?.enter(deadlineMs));
+      const frame = encodeTxns(requests, layout, revisions, fence);
+      const answer = decodeTxns(await connection.send(TXN_PATH, frame, deadlineMs), requests, revisions, fence);
+      if (answer !== undefined) {
+        // Whoever is refused by a compare knows of what it was refused for.
+        if (answer.results.some(({ ok }) => !ok)) this.#fencing?.told(answer.revision);
+        return answer.results;
+      }
+      if (fence !== undefined) this.#fencing?.refused(fence);
+    }
   }
 }

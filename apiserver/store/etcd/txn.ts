@@ -2,6 +2,7 @@ import type { TxnRequest, TxnResult } from '../store.ts';
 import { FieldReader } from './field-reader.ts';
 import { FrameWriter } from './frame-writer.ts';
 import type { Layout } from './layout.ts';
+import type { Fence } from './membership.ts';
 import { numberIn } from './number-in.ts';
 import { type RangeAnswer, readRangeAnswer } from './range-messages.ts';
 import type { Revisions } from './revisions.ts';
@@ -10,10 +11,10 @@ export const TXN_PATH = '/etcdserverpb.KV/Txn';
 
 /** Numbers of fields and values in etcd's messages. */
 const TXN = { compare: 1, success: 2, failure: 3 } as const;
-const COMPARE = { result: 1, target: 2, key: 3, modRevision: 6 } as const;
+const COMPARE = { result: 1, target: 2, key: 3, createRevision: 5, modRevision: 6 } as const;
 const ANSWER = { header: 1, succeeded: 2, operations: 3 } as const;
 const EQUAL = 0;
-const MOD = 2;
+const TARGET = { create: 1, mod: 2 } as const;
 const OPERATION = { range: 1, put: 2, deleteRange: 3, txn: 4 } as const;
 const KEY = 1;
 const VALUE = 2;
@@ -22,13 +23,21 @@ const KEYS_ONLY = 8;
 const MOST_BESIDES = 64;
 
 /**
- * Transactions as they go to etcd: one as it is, several as transactions within one that has no condition. Where a compare of one fails, it asks for all
- * keys it compared, and the others go on. etcd judges every compare before it does any of the writes.
+ * Transactions as they go to etcd: one as it is, several, or any with a fence, as transactions within one that has no condition but the fence. Where a compare
+ * of one fails, it asks for all keys it compared, and the others go on. etcd judges every compare before it does any of the writes.
  */
-export function encodeTxns(requests: readonly TxnRequest[], layout: Layout, revisions: Revisions): Buffer {
+export function encodeTxns(
+  requests: readonly TxnRequest[],
+  layout: Layout,
+  revisions: Revisions,
+  fence: Fence | undefined,
+): Buffer {
   const [only, ...more] = requests;
-  const writer = new FrameWriter(requests.reduce((sum, request) => sum + txnBytes(request, layout), 0));
-  if (only !== undefined && more.length === 0) writeTxn(writer, only, { layout, revisions, behind: 0 });
+  const fenceBytes = fence === undefined ? 0 : fence.key.length + MOST_BESIDES;
+  const writer = new FrameWriter(requests.reduce((sum, request) => sum + txnBytes(request, layout), fenceBytes));
+  if (fence !== undefined) writeFence(writer, fence);
+  if (only !== undefined && more.length === 0 && fence === undefined)
+    writeTxn(writer, only, { layout, revisions, behind: 0 });
   else
     for (const [i, request] of requests.entries()) {
       const outer = writer.begin(TXN.success);
@@ -57,13 +66,22 @@ interface Place {
   readonly behind: number;
 }
 
+function writeFence(writer: FrameWriter, { key, createRevision }: Fence): void {
+  const compare = writer.begin(TXN.compare);
+  writer.number(COMPARE.result, EQUAL);
+  writer.number(COMPARE.target, TARGET.create);
+  writer.bytes(COMPARE.key, key);
+  writer.number(COMPARE.createRevision, createRevision);
+  writer.end(compare);
+}
+
 function writeTxn(writer: FrameWriter, { compares, puts, deletes }: TxnRequest, place: Place): void {
   const { layout, revisions } = place;
   const compared = compares.map(({ key }) => layout.key(key));
   for (const [i, key] of compared.entries()) {
     const compare = writer.begin(TXN.compare);
     writer.number(COMPARE.result, EQUAL);
-    writer.number(COMPARE.target, MOD);
+    writer.number(COMPARE.target, TARGET.mod);
     writer.bytes(COMPARE.key, key);
     writer.number(COMPARE.modRevision, revisions.compared(compares[i]?.revision ?? 0));
     writer.end(compare);
@@ -86,20 +104,31 @@ function operation(writer: FrameWriter, when: number, kind: number, key: Buffer,
   writer.end(outer);
 }
 
-/** etcd's answer, a result for each. Without a change it gives out no revision, and tells the one it is at. */
+/** What came of transactions, at the store's revision when etcd answered. */
+interface TxnResults {
+  readonly revision: number;
+  readonly results: readonly TxnResult[];
+}
+
+/** etcd's answer, a result for each; undefined where the fence failed. Without a change it gives out no revision, and tells the one it is at. */
 export function decodeTxns(
   answer: Buffer,
   requests: readonly TxnRequest[],
   revisions: Revisions,
-): readonly TxnResult[] {
+  fence: Fence | undefined,
+): TxnResults | undefined {
   const [only, ...more] = requests;
   const whole = readTxn(new FieldReader(answer), revisions);
-  if (only !== undefined && more.length === 0) return [resultOf(only, whole, whole.revision)];
-  return requests.map((request, i) => {
+  const { revision } = whole;
+  if (fence !== undefined && !whole.ok) return undefined;
+  if (only !== undefined && more.length === 0 && fence === undefined)
+    return { revision, results: [resultOf(only, whole, revision)] };
+  const results = requests.map((request, i) => {
     const within = whole.within[i];
     if (within === undefined) throw new RangeError('etcd answered fewer transactions than it was sent');
-    return resultOf(request, within, whole.revision - (requests.length - 1 - i));
+    return resultOf(request, within, revision - (requests.length - 1 - i));
   });
+  return { revision, results };
 }
 
 interface Answered {

@@ -1,8 +1,9 @@
 import { type StoreBirth, StoreError, type UnfinishedStore } from '../store.ts';
 import { EtcdConnection } from './connection.ts';
 import { choose, findOrMake, type Identity, identityOf, readIdentityRecord } from './identity.ts';
-import { encodeIdentity, type IdentityRecord } from './identity-record.ts';
+import { encodeIdentity, type IdentityRecord, newRecord } from './identity-record.ts';
 import { Layout } from './layout.ts';
+import type { Fence } from './membership.ts';
 import { DEFAULT_ROOT, openEtcdStoreAs } from './open-store.ts';
 import { ROOM } from './revisions.ts';
 import type { EtcdStoreOptions } from './store.ts';
@@ -14,7 +15,8 @@ import { readError } from './store-error.ts';
  */
 export async function openUnfinishedEtcd(options: EtcdStoreOptions, birth: StoreBirth): Promise<UnfinishedStore> {
   const { origin } = birth;
-  const record = { uid: birth.uid, base: birth.revision, room: options.room ?? ROOM, ...(origin && { origin }) };
+  const began = { uid: birth.uid, base: birth.revision, room: options.room ?? ROOM };
+  const record = newRecord({ ...began, ...(origin && { origin }) });
   const store = await openEtcdStoreAs(options, async (connection, layout) => {
     await removeUnfinished(connection, layout);
     return make(connection, layout, { ...record, unfinished: true });
@@ -63,7 +65,7 @@ async function removeUnfinished(connection: EtcdConnection, layout: Layout): Pro
   if (found.record.unfinished !== true)
     throw new StoreError('Unreadable', `there is a store under ${layout.root} in etcd already, ${found.record.uid}`);
   // Only while it is still that one: another may have been finished since.
-  const when = { key: layout.meta, modRevision: found.modRevision };
+  const when = [{ key: layout.meta, modRevision: found.modRevision }];
   await choose(connection, { when, whenMet: [{ remove: layout.everything }], otherwise: [] });
 }
 
@@ -77,16 +79,17 @@ async function finishIdentity(options: EtcdStoreOptions, record: IdentityRecord)
   });
 }
 
-/** Writes another identity in the place of one that was read. Trying again after an answer was lost changes nothing. */
+/** Writes another identity in the place of one that was read, as a member where there are such. Trying again after an answer was lost changes nothing. */
 export async function replaceIdentity(
   connection: EtcdConnection,
   layout: Layout,
   modRevision: number,
   record: IdentityRecord,
+  fence?: Fence,
 ): Promise<void> {
   const value = encodeIdentity(record);
   const answer = await choose(connection, {
-    when: { key: layout.meta, modRevision },
+    when: [{ key: layout.meta, modRevision }, ...(fence === undefined ? [] : [fence])],
     whenMet: [{ put: { key: layout.meta, value } }],
     otherwise: [{ range: { keys: layout.meta } }],
   });

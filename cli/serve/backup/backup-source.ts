@@ -52,7 +52,7 @@ export async function openSource(io: Io, options: SourceOptions): Promise<OpenSo
   }
 }
 
-/** A store that must be there. One that was moved away is opened only when told. */
+/** A store that must be there, to be read. One that was moved away is opened only when told. */
 export async function openExistingEtcd(
   { kind: _kind, ...etcd }: Extract<StoreOptions, { readonly kind: 'etcd' }>,
   movedToo: boolean,
@@ -62,7 +62,7 @@ export async function openExistingEtcd(
     import('../../../apiserver/store/etcd/identity.ts'),
   ]);
   const options = { ...etcd, clock: systemClock, ids: systemIds, log: silentLogger };
-  return openEtcdStoreAs(options, (connection, layout) => existingIdentity(connection, layout, movedToo));
+  return openEtcdStoreAs(options, (connection, layout) => existingIdentity(connection, layout, movedToo), 'read');
 }
 
 function direct(store: Store, from: string, product: string): OpenSource {

@@ -29,10 +29,10 @@ export class DenseNumbers {
     return this.#revisions.findLastIndex((each) => each <= revision);
   }
 
-  /** One that has not come yet is the one it will be if nothing is done together with anything until then. */
-  revisionOf(number: number): number {
+  /** One that has not come yet is the one it will be if nothing is done together with anything until then, in a store that is at `present`. */
+  revisionOf(number: number, present: number): number {
     const ahead = number - this.#revisions.length + 1;
-    return this.#revisions[number] ?? (number < 0 ? number : this.last + ahead * ROOM);
+    return this.#revisions[number] ?? (number < 0 ? number : present + ahead * ROOM);
   }
 }
 
@@ -70,7 +70,7 @@ export class DenseStore implements Store {
 
   async range(query: RangeQuery, signal?: AbortSignal): Promise<RangeResult> {
     const { revision } = query;
-    const pinned = revision === undefined ? {} : { revision: this.#numbers.revisionOf(revision) };
+    const pinned = revision === undefined ? {} : { revision: this.#revisionOf(revision) };
     const result = await this.#store.range({ ...query, ...pinned }, signal);
     await this.#counted(this.#store.revision());
     const entries = result.entries.map((entry) => this.#entry(entry));
@@ -80,14 +80,14 @@ export class DenseStore implements Store {
   txn(request: TxnRequest): StagedTxn {
     const compares = request.compares.map(({ key, revision }) => ({
       key,
-      revision: this.#numbers.revisionOf(revision),
+      revision: this.#revisionOf(revision),
     }));
     const { done } = this.#store.txn({ ...request, compares });
     return { done: done.then((result) => this.#result(result)) };
   }
 
   async *watch(from: number, signal: AbortSignal): AsyncGenerator<Batch> {
-    for await (const batch of this.#store.watch(this.#numbers.revisionOf(from), signal)) {
+    for await (const batch of this.#store.watch(this.#revisionOf(from), signal)) {
       if (batch.events.length === 0) continue;
       await this.#counted(batch.revision);
       yield { ...batch, revision: this.#numbers.numberOf(batch.revision) };
@@ -96,7 +96,7 @@ export class DenseStore implements Store {
 
   async compact(revision: number, signal?: AbortSignal): Promise<void> {
     if (this.#position < this.#store.revision()) await this.#counted(this.#store.revision());
-    await this.#store.compact(this.#numbers.revisionOf(revision), signal);
+    await this.#store.compact(this.#revisionOf(revision), signal);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -108,6 +108,10 @@ export class DenseStore implements Store {
     await this.#counted(result.ok ? this.#store.revision() : Math.max(...result.found.values()));
     if (result.ok) return { ok: true, revision: this.#numbers.numberOf(result.revision) };
     return { ok: false, found: new Map([...result.found].map(([key, at]) => [key, this.#numbers.numberOf(at)])) };
+  }
+
+  #revisionOf(number: number): number {
+    return this.#numbers.revisionOf(number, this.#store.revision());
   }
 
   #entry(entry: Entry): Entry {

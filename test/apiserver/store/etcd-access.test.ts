@@ -138,11 +138,11 @@ describe('what etcd holds', () => {
     const pool = new ConnectionPool({ hosts: etcd.endpoint });
     const kv = new KVClient(pool);
     const put = (key: string, value: string) => kv.put({ key: Buffer.from(key), value: Buffer.from(value) });
-    await put('newer/meta', JSON.stringify({ schema: 4, uid: 'u' }));
+    await put('newer/meta', JSON.stringify({ schema: 5, uid: 'u' }));
     await put('odd/meta', 'odd');
     await put('foreign/something', 'else');
     const refusal = (root: string) => rejectsWith('Unreadable', new EtcdHome(etcd, root).open());
-    assert.match((await refusal('newer')).message, /schema 4.*knows 3/);
+    assert.match((await refusal('newer')).message, /schema 5.*knows 4/);
     await refusal('odd');
     await refusal('foreign');
     // Beside it is not under it.

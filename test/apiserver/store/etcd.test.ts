@@ -1,4 +1,5 @@
 import { EtcdServer, needEtcd } from '../../harness/etcd-server.ts';
+import { until } from '../../harness/until.ts';
 import { describeStore } from './contract.ts';
 import { DenseNumbers, DenseStore } from './dense-store.ts';
 import { EtcdHome } from './etcd-home.ts';
@@ -37,8 +38,12 @@ describe('over a real etcd', () => {
     async open({ watchBufferBytes } = {}) {
       const home = new EtcdHome(etcd);
       const numbers = new DenseNumbers();
-      const opened = async (options: { watchBufferBytes?: number }) =>
-        new DenseStore(await home.open({ ...options, room: 64 }), numbers);
+      const opened = async (options: { watchBufferBytes?: number }) => {
+        const store = await home.open({ ...options, room: 64 });
+        // From here on it writes nothing of its own.
+        await until('it has the sole right', () => store.present() !== undefined);
+        return new DenseStore(store, numbers);
+      };
       return {
         store: await opened(watchBufferBytes === undefined ? {} : { watchBufferBytes }),
         async reopen() {
