@@ -101,9 +101,13 @@ export function readBody(
         pieces.push(piece);
       }
     };
-    const onEnd = () => resolve(pieces === undefined ? body : Buffer.concat(pieces));
-    // After the end, or once it was refused, neither of these says anything.
+    // After the end, or once it was refused, this says nothing.
     const onClose = () => reject(new Error('the body ended before it was all there'));
+    const onEnd = () => {
+      // A stream of HTTP/2 ends when its connection breaks, too.
+      if (incoming.destroyed) onClose();
+      else resolve(pieces === undefined ? body : Buffer.concat(pieces));
+    };
     incoming.on('data', onData).on('end', onEnd).on('error', reject).on('close', onClose);
     if (incoming.destroyed) onClose();
   });
