@@ -84,8 +84,6 @@ export class StreamOutgoing implements Outgoing {
     if (this.#gone) return;
     if (alone) this.#stream.end();
     else this.#stream.end(piece);
-    // A stream is over when its request is read to the end, too.
-    if (this.#stream.readableFlowing === null) this.#stream.resume();
   }
 
   destroy(): void {

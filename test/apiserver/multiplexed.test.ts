@@ -165,14 +165,18 @@ describe('a listener that clients of ours speak HTTP/2 to', () => {
     for (let i = 0; i < made; i++) await send(test.server.app, 'DELETE', `${CONFIG_MAPS}/slow-${i}`);
   });
 
-  it('ends a connection that is not read', async function () {
+  it('ends a connection that is not read, and what is quiet on it', async function () {
     this.timeout(60_000);
+    const watches = () => test.server.parts.cache.resource('core/namespaces').listeners;
     const before = watches();
     const body = { metadata: { name: 'big' }, data: { a: 'x'.repeat(900_000) } };
     await send(test.server.app, 'POST', CONFIG_MAPS, { body });
     await using proxy = await CutProxy.start(listening.listener.port);
     await using line = await Line.open({ ...listening, listener: { ...listening.listener, port: proxy.port } });
-    await Promise.all([line.watch(), line.watch()]);
+    await once(
+      line.open('GET', `${NAMESPACES}?watch=1&resourceVersion=${test.store.revision()}`).on('error', () => {}),
+      'response',
+    );
     proxy.holdAnswers();
     for (let i = 0; i < 15; i++) void line.ask('GET', `${CONFIG_MAPS}/big`).catch(() => {});
     await until('its watches are over', () => watches() === before, 30_000);
@@ -212,6 +216,12 @@ describe('a listener that clients of ours speak HTTP/2 to', () => {
       await other.ask('GET', '/version');
       assert.equal((await other.ask('GET', `${NAMESPACES}/half`)).status, 404, String(end));
     }
+  });
+
+  it('is done with requests whose bodies nobody asks for', async () => {
+    await using line = await Line.open(listening);
+    const refused = () => line.ask('POST', CONFIG_MAPS, 'x'.repeat(200_000), { authorization: 'Bearer nonsense' });
+    for (let i = 0; i < 25; i++) assert.equal((await refused()).status, 401);
   });
 
   it('says 413 and 429 to bodies for which there is no room', async () => {
