@@ -118,7 +118,10 @@ function subresourceVerb(kind: ServedKind['kind'], method: string, name: string,
   const isStatus = subresource === 'status' && kind.status;
   const isScale = subresource === 'scale' && kind.scale !== undefined;
   const isPart = Object.hasOwn(kind.parts, subresource);
-  if (!isStatus && !isScale && !isPart) throw kind.origin === 'core' ? noSuchResource() : notFound(kind, name);
+  const isJoint = Object.hasOwn(kind.joint, subresource);
+  if (!isStatus && !isScale && !isPart && !isJoint)
+    throw kind.origin === 'core' ? noSuchResource() : notFound(kind, name);
+  if (isJoint && method !== 'PATCH') throw refusal(kind, triedBy(method));
   if ((method === 'GET' || method === 'HEAD') && !isPart) return { verb: 'get', handler: get };
   if (method === 'PUT') return { verb: 'update', handler: isScale ? writeScale : update };
   if (method === 'PATCH' && !isPart) return { verb: 'patch', handler: isScale ? writeScale : patch };

@@ -16,6 +16,8 @@ export interface Trouble {
 
 interface Operation {
   readonly action: Action;
+  /** Of the monotonic clock. */
+  readonly beganMs: number;
   readonly ending: AbortController;
   readonly done: Promise<void>;
 }
@@ -59,6 +61,12 @@ export class GuestOperations {
     return this.#running.get(guestID)?.action;
   }
 
+  /** For how many milliseconds the action has been under way; undefined: it is not. */
+  underWayMs(guestID: string, action: Action): number | undefined {
+    const running = this.#running.get(guestID);
+    return running?.action === action ? this.#options.clock.monotonic() - running.beganMs : undefined;
+  }
+
   /**
    * Whether a creation may yet bring forth a guest that no list shows: it is under way, or it ended early, which a driver may learn late. Until a removal
    * has had its turn after it.
@@ -98,7 +106,7 @@ export class GuestOperations {
         this.#running.delete(guestID);
         this.#options.onEnd(guestID);
       });
-    this.#running.set(guestID, { action, ending, done });
+    this.#running.set(guestID, { action, beganMs: this.#options.clock.monotonic(), ending, done });
   }
 
   /** Ends what is being done to the guest; `onEnd` follows. */

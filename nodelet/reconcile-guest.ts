@@ -44,7 +44,8 @@ export async function reconcileGuest(id: string, deps: GuestDeps, signal: AbortS
     for (const claim of claims) await release(claim, deps, signal);
     return {};
   }
-  await report(job, vm, hold, deps, signal);
+  const soonMs = hold === undefined ? untilToldMs(job, vm, deps) : 0;
+  if (soonMs === 0) await report(job, vm, hold, deps, signal);
   // Somebody living names the guest: it has passed over to them, and the others may go without it.
   if (wishOf(vm) !== 'Deleting') {
     for (const claim of claims) {
@@ -53,7 +54,18 @@ export async function reconcileGuest(id: string, deps: GuestDeps, signal: AbortS
       if (wishOf(claim) === 'Deleting' && !took) await release(claim, deps, signal);
     }
   }
-  return hold?.retryMs === undefined ? {} : { requeueAfterMs: hold.retryMs };
+  const requeueAfterMs = soonMs > 0 ? soonMs : hold?.retryMs;
+  return requeueAfterMs === undefined ? {} : { requeueAfterMs };
+}
+
+/** How soon a creation or a start has to end in order to be told of by what comes of it alone. */
+const AT_ONCE_MS = 50;
+
+/** How long to wait with the news that something was begun: each is a write that everybody who watches is told of, and most of them are old in a moment. */
+function untilToldMs({ id, cell }: Job, vm: VM, { operations }: GuestDeps): number {
+  if (cell.phase !== 'Creating' || vm.status?.phase === cell.phase) return 0;
+  const underWayMs = operations.underWayMs(id, 'create') ?? operations.underWayMs(id, 'start');
+  return underWayMs === undefined ? 0 : Math.max(0, Math.ceil(AT_ONCE_MS - underWayMs));
 }
 
 /** Who has the say over a guest comes first: the living before those that go, then the newest binding. */

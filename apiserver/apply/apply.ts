@@ -77,7 +77,7 @@ function recorded(applier: Applier, live: KubeObject, before: JsonObject): Manag
 function combine(applier: Applier, live: JsonObject, standing: Managers, config: JsonObject): Applied {
   const { kind, subresource, now } = applier;
   const type = mergeTypeOf(kind);
-  const ignored = ignoredFields(kind.status, subresource);
+  const ignored = ignoredFields(kind, subresource);
   const id: ManagerId = {
     manager: applier.manager,
     operation: 'Apply',

@@ -1,5 +1,6 @@
 import { isObject, type JsonObject, type ManagedFieldsEntry } from '../../resources/meta/object.ts';
 import { decodeFields, decodeStoredFields, encodeFields, type FieldSet, isEmpty, sameSet, union } from './field-set.ts';
+import { LatestManagers } from './latest-managers.ts';
 
 /** Who owns fields: how an entry of managedFields is told from the others. */
 export interface ManagerId {
@@ -50,7 +51,7 @@ export function readManagers(entries: unknown): Managers | undefined {
   return managers;
 }
 
-const decoded = new WeakMap<readonly ManagedFieldsEntry[], Managers>();
+const decoded = new LatestManagers();
 /** The entry a manager was read from or written as: one that does not change is not encoded again. */
 const entryOf = new WeakMap<Manager, ManagedFieldsEntry>();
 
@@ -67,7 +68,7 @@ export function storedManagers(entries: readonly ManagedFieldsEntry[] | undefine
     encoded.set(manager.set, entry.fieldsV1);
     managers.set(managerKey(manager), manager);
   }
-  decoded.set(entries, managers);
+  decoded.add(entries, managers);
   return managers;
 }
 
@@ -96,7 +97,7 @@ export function writeManagers(managers: Managers): readonly ManagedFieldsEntry[]
   if (owning.length === 0) return undefined;
   const entries = owning.map(([, manager]) => entryOf.get(manager) ?? writeManager(manager));
   // The next write of the object need not read what this one wrote.
-  decoded.set(entries, new Map(owning));
+  decoded.add(entries, new Map(owning));
   return entries;
 }
 

@@ -1,12 +1,13 @@
+import type { Kind } from '../../resources/meta/define-kind.ts';
 import type { Comparison } from './compare.ts';
 import type { Conflict } from './conflicts.ts';
 import { difference, type FieldSet, intersection, isEmpty, setOf, union, withoutTop } from './field-set.ts';
 import type { Manager, Managers } from './managed-fields.ts';
 import { fieldElement, type PathElement } from './path-element.ts';
 
-/** What of a comparison or a set a route writes: the status alone, or all but it, where a kind has the two apart. */
-export function ignoredFields(status: boolean, subresource: string | undefined): readonly PathElement[] {
-  if (!status) return [];
+/** What of a comparison or a set a route does not write: it writes the status alone, or all but it, where a kind has the two apart, or of both. */
+export function ignoredFields({ status, joint }: Kind, subresource: string | undefined): readonly PathElement[] {
+  if (!status || (subresource !== undefined && Object.hasOwn(joint, subresource))) return [];
   return subresource === 'status' ? [fieldElement('metadata'), fieldElement('spec')] : [fieldElement('status')];
 }
 

@@ -81,7 +81,7 @@ export function changed(
     ...(subresource === undefined ? {} : { subresource }),
   };
   const whole = compare(withoutRecord(before ?? {}), withoutRecord(after), mergeTypeOf(kind));
-  const comparison = withoutFields(whole, ignoredFields(kind.status, subresource));
+  const comparison = withoutFields(whole, ignoredFields(kind, subresource));
   const left = afterChange(managers, '', comparison);
   const set = tracked(union(comparison.modified, comparison.added));
   if (isEmpty(set)) return left;

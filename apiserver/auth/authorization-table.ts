@@ -200,6 +200,7 @@ export const AUTHORIZATION: AuthorizationTable = {
     update: ['operator', 'host', 'controller:placement'],
     patch: ['operator', 'host', 'controller:placement', 'controller:host-liveness'],
   },
+  'coppice.dev/vms/binding': { patch: ['operator', 'controller:placement'] },
   'coppice.dev/vms/exec': { create: OWNER },
   'coppice.dev/vms/logs': { create: OWNER },
 

@@ -109,11 +109,11 @@ const MOST_LATEST = 256;
 /** Of one of them: large ones are read again. */
 const MOST_LATEST_BYTES = 64 << 10;
 
-/** An object that was encoded, and what it reads as at its revision: the same one for everybody who asks. */
+/** An object that was encoded, and what it reads as at its revision: the same one for everybody who asks. Then only that knows the object still. */
 class Written {
   readonly key: string;
-  readonly #object: KubeObject;
   readonly #plain: Uint8Array;
+  #object: KubeObject | undefined;
   #stored: StoredObject | undefined;
 
   constructor(key: string, object: KubeObject, plain: Uint8Array) {
@@ -123,8 +123,16 @@ class Written {
   }
 
   at(objectKey: string, revision: number): StoredObject {
-    if (this.#stored?.revision !== revision) this.#stored = readBack(objectKey, this.#object, this.#plain, revision);
+    if (this.#stored?.revision !== revision) this.#stored = this.#read(objectKey, revision);
     return this.#stored;
+  }
+
+  #read(objectKey: string, revision: number): StoredObject {
+    const object = this.#object;
+    this.#object = undefined;
+    return object === undefined
+      ? decodeStored(objectKey, this.#plain, revision, parseOwnJson)
+      : readBack(objectKey, object, this.#plain, revision);
   }
 }
 

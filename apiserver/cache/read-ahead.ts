@@ -1,7 +1,7 @@
 import { type Batch, type Store, StoreError } from '../store/store.ts';
 
 /** As much as a resource remembers. */
-const MOST_BYTES = 32 << 20;
+const MOST_BYTES = 16 << 20;
 
 /** What happened after a revision, up to another or as far as there is room for it; less when the store breaks off: whoever goes on from there learns why. */
 export async function readAhead(

@@ -1,5 +1,6 @@
 import { entry } from '../../resources/meta/map-entry.ts';
 import { FieldIndex, type IndexedField } from './field-index.ts';
+import { RecentEvents } from './recent-events.ts';
 import { removedAt, type StoredObject } from './stored-object.ts';
 
 /** One write, as watchers see it. */
@@ -10,6 +11,7 @@ export class CacheEvent {
   readonly removed: boolean;
   readonly previous: StoredObject | undefined;
   #encoded: Map<string, Uint8Array> | undefined;
+  #settled = false;
 
   constructor(current: StoredObject, previous: StoredObject | undefined, removed: boolean) {
     this.revision = current.revision;
@@ -18,10 +20,20 @@ export class CacheEvent {
     this.previous = previous;
   }
 
-  /** Encodings made so far, one a representation: every watcher of it gets the same bytes. Many events have no watcher, and none. */
+  /** Encodings made so far, one a representation: every watcher of it gets the same bytes. Many events have no watcher, and none; one that is settled keeps none. */
   get encoded(): Map<string, Uint8Array> {
+    if (this.#settled) return new Map();
     this.#encoded ??= new Map();
     return this.#encoded;
+  }
+
+  /** Whoever it was news to has been told: what was made of it is let go of. An object that was changed is likely to be changed again, and is not. */
+  settle(): void {
+    this.#settled = true;
+    this.#encoded = undefined;
+    this.previous?.forget?.();
+    if (this.previous === undefined || this.removed) this.current.forget?.();
+    left.delete(this);
   }
 }
 
@@ -70,10 +82,12 @@ export class ResourceCache {
   readonly #indexes = new Map<string, FieldIndex<Listener>>();
   #narrowedListeners = 0;
   readonly #limits: RingLimits;
+  readonly #recent: RecentEvents;
 
-  constructor(ringStart: number, limits: RingLimits) {
+  constructor(ringStart: number, limits: RingLimits, recent = new RecentEvents()) {
     this.#ringStart = ringStart;
     this.#limits = limits;
+    this.#recent = recent;
   }
 
   get(key: string): StoredObject | undefined {
@@ -179,6 +193,7 @@ export class ResourceCache {
 
   #record(event: CacheEvent): CacheEvent {
     this.#sorted = undefined;
+    this.#recent.add(event);
     this.#ring.push(event);
     this.#ringBytes += event.current.bytes.length;
     while (this.#ring.length - this.#dropped > this.#limits.events || this.#ringBytes > this.#limits.bytes) {
@@ -186,6 +201,8 @@ export class ResourceCache {
       if (oldest === undefined) break;
       this.#ringBytes -= oldest.current.bytes.length;
       this.#ringStart = oldest.revision;
+      // Nobody has changed it since, nor is likely to look at it.
+      oldest.current.forget?.();
       this.#ring[this.#dropped++] = undefined;
     }
     if (this.#dropped >= MOST_EMPTY) {

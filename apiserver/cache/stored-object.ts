@@ -1,30 +1,42 @@
-import { encodeJson } from '../../resources/meta/json.ts';
+import { encodeJson, parseOwnJson } from '../../resources/meta/json.ts';
 import { isObject, type KubeObject } from '../../resources/meta/object.ts';
 import { LEFT_OUT, rewriteFields } from '../../resources/meta/rewrite-fields.ts';
+import { isDamaged } from '../sealing/damage.ts';
+import { sealedWith } from '../sealing/sealed-with.ts';
 
-/** An object as the cache keeps it: parsed once, and encoded once with its resourceVersion inside. Never changed. */
+/** An object as the cache keeps it: encoded once with its resourceVersion inside, and parsed when somebody looks at it. Never changed. */
 export interface StoredObject {
   readonly key: string;
   readonly object: KubeObject;
   readonly bytes: Uint8Array;
   /** The revision it was last written at. */
   readonly revision: number;
+  /** Lets go of `object`, which takes several times the room of `bytes`, until somebody looks at it again. */
+  forget?(): void;
 }
 
 /** Reads JSON without losing anything of it. */
 type Parse = (text: string) => unknown;
 
-/** A value of the store whose version is spliced in when its bytes are first asked for: of most that are read at a start nobody asks. */
-class Spliced {
+/**
+ * What the cache keeps of a write. Its version is spliced in when its bytes are first asked for: of most that are read at a start nobody asks. It is read
+ * when it is first looked at: of 10,000 that are listed as they are kept, nobody looks at any.
+ */
+class Kept implements StoredObject {
   readonly key: string;
   readonly revision: number;
+  readonly #parse: Parse;
   #value: Uint8Array;
-  #spliced = false;
+  #spliced: boolean;
+  #object: KubeObject | undefined;
 
-  constructor(key: string, value: Uint8Array, revision: number) {
+  constructor({ key, revision, value, spliced = false, object, parse }: KeptParts) {
     this.key = key;
-    this.#value = value;
     this.revision = revision;
+    this.#value = value;
+    this.#spliced = spliced;
+    this.#object = object;
+    this.#parse = parse;
   }
 
   get bytes(): Uint8Array {
@@ -34,30 +46,16 @@ class Spliced {
     }
     return this.#value;
   }
-}
-
-class ReadObject extends Spliced implements StoredObject {
-  readonly object: KubeObject;
-
-  constructor(key: string, object: KubeObject, value: Uint8Array, revision: number) {
-    super(key, value, revision);
-    this.object = object;
-  }
-}
-
-/** One that is read when it is first looked at: of 10,000 that are listed as they are kept, nobody looks at any. */
-class UnreadObject extends Spliced implements StoredObject {
-  readonly #parse: Parse;
-  #object: KubeObject | undefined;
-
-  constructor(key: string, parse: Parse, value: Uint8Array, revision: number) {
-    super(key, value, revision);
-    this.#parse = parse;
-  }
 
   get object(): KubeObject {
     this.#object ??= this.#read();
     return this.#object;
+  }
+
+  forget(): void {
+    // What was found out about these when they were opened stands nowhere else.
+    if (this.#object !== undefined && !isDamaged(this.#object) && sealedWith(this.#object) === undefined)
+      this.#object = undefined;
   }
 
   #read(): KubeObject {
@@ -67,6 +65,17 @@ class UnreadObject extends Spliced implements StoredObject {
       throw new TypeError(`what is stored at ${this.key} cannot be read`, { cause });
     }
   }
+}
+
+interface KeptParts {
+  readonly key: string;
+  readonly revision: number;
+  readonly value: Uint8Array;
+  /** Whether the version stands in the value. */
+  readonly spliced?: boolean;
+  /** What reading it answers, where that is at hand. */
+  readonly object?: KubeObject;
+  readonly parse: Parse;
 }
 
 const encoder = new TextEncoder();
@@ -79,21 +88,21 @@ const METADATA = encoder.encode('"metadata":{');
 export function encodeStored(object: KubeObject): Uint8Array {
   const { apiVersion, kind, metadata, ...rest } = object;
   const { resourceVersion: _, ...kept } = metadata;
-  const bytes = Buffer.from(encodeJson({ apiVersion, kind, metadata: kept, ...rest }));
-  return new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.length);
+  // Not of the pool of `Buffer.from`, of which each value that is kept for long would keep 64 KiB.
+  return encoder.encode(encodeJson({ apiVersion, kind, metadata: kept, ...rest }));
 }
 
 /** What stored bytes are read back to, once somebody looks at the object. Throws for bytes that are none of `encodeStored`. */
 export function decodeStored(key: string, value: Uint8Array, revision: number, parse: Parse): StoredObject {
   if (value[0] !== OPEN || value.at(-1) !== CLOSE) throw new TypeError(`what is stored at ${key} is no object`);
-  return new UnreadObject(key, parse, value, revision);
+  return new Kept({ key, revision, value, parse });
 }
 
 /** What `decodeStored` makes of an object's encoding, when the object is at hand. */
 export function readBack(key: string, written: KubeObject, value: Uint8Array, revision: number): StoredObject {
   const object = withoutUndefined(written);
   const metadata = { ...object.metadata, resourceVersion: String(revision) };
-  return new ReadObject(key, { ...object, metadata }, value, revision);
+  return new Kept({ key, revision, value, object: { ...object, metadata }, parse: parseOwnJson });
 }
 
 /** A value as it reads back from JSON: without the fields that are undefined. Parts that have none are shared with it. */
@@ -128,5 +137,6 @@ function indexOf(haystack: Uint8Array, needle: Uint8Array): number {
 /** A removed object as its last event tells it: as it was, at the revision of the removal. */
 export function removedAt(last: StoredObject, revision: number): StoredObject {
   const object = { ...last.object, metadata: { ...last.object.metadata, resourceVersion: String(revision) } };
-  return { key: last.key, object, bytes: encoder.encode(encodeJson(object)), revision };
+  const value = encoder.encode(encodeJson(object));
+  return new Kept({ key: last.key, revision, value, spliced: true, object, parse: parseOwnJson });
 }

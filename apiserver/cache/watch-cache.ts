@@ -6,10 +6,12 @@ import { type Batch, type Entry, type Store, StoreError, type StoreErrorReason }
 import { joinStoreKey, parseStoreKey } from './keys.ts';
 import { ObjectCodec } from './object-codec.ts';
 import { readAhead } from './read-ahead.ts';
+import { RecentEvents } from './recent-events.ts';
 import { type CacheEvent, ResourceCache, type RingLimits } from './resource-cache.ts';
 import { removedAt, type StoredObject } from './stored-object.ts';
 
-const DEFAULT_RING: RingLimits = { events: 20_000, bytes: 32 << 20 };
+/** Twice what a watcher may be behind before it is ended: it can go on from where it was. Of VMs that is some 5,000 writes. */
+const DEFAULT_RING: RingLimits = { events: 20_000, bytes: 16 << 20 };
 /** How much history a start reads back, so that watches survive a restart. */
 const REPLAY_REVISIONS = 2_000;
 
@@ -23,6 +25,7 @@ export class WatchCache {
   readonly codec: ObjectCodec;
   readonly #store: Store;
   readonly #ring: RingLimits;
+  readonly #recent = new RecentEvents();
   readonly #resources = new Map<string, ResourceCache>();
   readonly #fences = new Map<string, number>();
   readonly #assumedFences = new Map<string, number>();
@@ -68,7 +71,7 @@ export class WatchCache {
   /** The cache of a resource; empty when nothing of it was ever written. */
   resource(resourceId: string): ResourceCache {
     // Made when first asked for or written: nothing happened to it since the base.
-    return entry(this.#resources, resourceId, () => new ResourceCache(this.#base, this.#ring));
+    return entry(this.#resources, resourceId, () => new ResourceCache(this.#base, this.#ring, this.#recent));
   }
 
   /** The revision a fence was last bumped at, writes in flight included; 0 = never. */

@@ -26,6 +26,7 @@ export function subresourcesOf(kind: Kind): readonly Subresource[] {
     ...(kind.status ? [{ name: 'status', responseKind: own, verbs: update }] : []),
     ...(kind.scale === undefined ? [] : [{ name: 'scale', responseKind: scale, verbs: update }]),
     ...Object.keys(kind.parts).map((name) => ({ name, responseKind: own, verbs: ['update'] })),
+    ...Object.keys(kind.joint).map((name) => ({ name, responseKind: own, verbs: ['patch'] })),
     ...kind.actions.map(({ name, request: { group, version, kind: answered } }) => ({
       name,
       responseKind: { group, version, kind: answered },

@@ -117,6 +117,9 @@ function subresourcePaths(
   for (const name of Object.keys(kind.parts)) {
     paths[`${item}/${name}`] = { parameters, put: replace(operations.partTarget(target, name)) };
   }
+  for (const name of Object.keys(kind.joint)) {
+    paths[`${item}/${name}`] = { parameters, patch: patch(operations.partTarget(target, name)) };
+  }
   for (const { name, request } of kind.actions) {
     paths[`${item}/${name}`] = { parameters, post: operations.create(operations.actionTarget(target, name, request)) };
   }

@@ -73,7 +73,8 @@ async function make(
   };
   const created = await commit(parts, plan, { dryRun, caller: request, asker: askerOf(context.identity) });
   if (created === undefined) throw new Error('a create ended in a removal');
-  return { ...created, warnings };
+  const { object: made, bytes } = created;
+  return { object: made, warnings, ...(bytes === undefined ? {} : { bytes }) };
 }
 
 /** The plan of making an object in a namespace that lives. `managers` own it when it comes of an apply. */

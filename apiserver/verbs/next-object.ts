@@ -135,14 +135,7 @@ export function nextObject(
   const { kind } = frame.served;
   const fixed = frame.subresource === undefined ? changedFixedCauses(wanted.metadata, before) : [];
   if (fixed.length > 0) throw invalid(kind, before.metadata.name, [...fixed, ...fixed]);
-  let draft = partOf(frame, before, wanted);
-  if (frame.subresource === undefined) {
-    draft = carryWritten(frame, before, draft);
-    checkFinalizers(frame, before, draft);
-    checkHostWrite(frame, before, draft);
-  } else if (frame.subresource === 'status') {
-    draft = keepWritten(frame, before, draft);
-  }
+  const draft = written(frame, before, partOf(frame, before, wanted));
   const next = admitted(frame, defaultedDraft(kind, draft, refusedNulls(managers)) as KubeObject, before);
   const same = jsonEqual(next, before);
   const { managedFields } = before.metadata;
@@ -156,6 +149,20 @@ export function nextObject(
       : next;
   return checked(frame, withRecord(object, record), before);
 }
+
+/** The draft with what the caller leaves to other writers. Throws where it does not. */
+function written(frame: WriteFrame, before: KubeObject, draft: KubeObject): KubeObject {
+  if (frame.subresource === 'status') return keepWritten(frame, before, draft);
+  if (jointOf(frame) !== undefined) return keepWritten(frame, before, carryWritten(frame, before, draft));
+  if (frame.subresource !== undefined) return draft;
+  const carried = carryWritten(frame, before, draft);
+  checkFinalizers(frame, before, carried);
+  checkHostWrite(frame, before, carried);
+  return carried;
+}
+
+const jointOf = ({ served, subresource }: WriteFrame) =>
+  subresource === undefined ? undefined : served.kind.joint[subresource];
 
 /** Who owns what of an object that is about to be written. `sent` is the record that a client sent along. */
 function recordOf(
@@ -176,12 +183,15 @@ function withRecord(object: KubeObject, record: ObjectMeta['managedFields']): Ku
   return { ...object, metadata: record === undefined ? metadata : { ...metadata, managedFields: record } };
 }
 
-/** What of the wish this route writes: the status, one part, or all but the status. */
+/** What of the wish this route writes: the status, one part, several paths, or all but the status. */
 function partOf(frame: WriteFrame, before: KubeObject, wanted: JsonObject & { metadata: JsonObject }): KubeObject {
   const { kind } = frame.served;
   if (frame.subresource === 'status') return withValueAt(before, ['status'], wanted.status);
   const part = frame.subresource === undefined ? undefined : kind.parts[frame.subresource];
   if (part !== undefined) return withValueAt(before, part, valueAt(wanted, part));
+  const joint = jointOf(frame);
+  if (joint !== undefined)
+    return joint.reduce((whole, path) => withValueAt(whole, path, valueAt(wanted, path)), before);
   const metadata = { ...sentMetadata(wanted.metadata), ...systemMetadata(before.metadata) } as ObjectMeta;
   const sent: KubeObject = { ...wanted, apiVersion: before.apiVersion, kind: before.kind, metadata };
   // A part has a route of its own, and is written by no other.

@@ -136,9 +136,11 @@ function splitOnce(text: string, by: string): readonly string[] {
   return at < 0 ? [text] : [text.slice(0, at), text.slice(at + by.length)];
 }
 
-/** What garbage needs of an object: who it is, who owns it, what holds it, and when it last happened if it is an Event. */
+/** What garbage needs of an object: who it is, who owns it, what holds it, when it was written, and when it last happened if it is an Event. */
 export function trim(object: KubeObject): KubeObject {
   const { apiVersion, kind, metadata, lastTimestamp, eventTime, series } = object;
-  const { labels: _, annotations: __, ...identity } = metadata;
-  return { apiVersion, kind, metadata: identity, lastTimestamp, eventTime, series };
+  const { labels: _, annotations: __, managedFields, ...identity } = metadata;
+  const written = managedFields?.map((entry) => ({ ...entry, fieldsV1: {} }));
+  const who = written === undefined ? identity : { ...identity, managedFields: written };
+  return { apiVersion, kind, metadata: who, lastTimestamp, eventTime, series };
 }

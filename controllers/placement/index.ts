@@ -12,7 +12,6 @@ import { VM } from '../../resources/kinds/vm.ts';
 import { Volume } from '../../resources/kinds/volume.ts';
 import { isTrue } from '../../resources/meta/condition.ts';
 import { jsonEqual, type KubeObject } from '../../resources/meta/object.ts';
-import type { Placement } from '../../resources/placement/explanation.ts';
 import type { Change } from '../runtime/cache.ts';
 import { type Duty, type DutyParts, watchCache } from '../runtime/duty.ts';
 import { PlacementWorld } from './placement-world.ts';
@@ -30,8 +29,8 @@ export function placementDuty({ client, informers, events, clock, log }: DutyPar
   const waiting = vms.index((vm) => (isWaiting(vm) ? [WAITING] : []));
   const idle = vms.index((vm) => (isIdle(vm) ? [shapeOf(vm) ?? ''] : []));
   const view = new PlacementWorld(informers);
-  const [decided, refused] = [new Map<string, Placement>(), new Map<string, string>()];
-  const deps: PlacementDeps = { client, vms, waiting, idle, refused, hosts, view, decided, events, clock, log };
+  const refused = new Map<string, string>();
+  const deps: PlacementDeps = { client, vms, waiting, idle, refused, hosts, view, events, clock, log };
   const pass = [PASS];
   const passWhen = (matters: boolean) => (matters && waiting.count(WAITING) > 0 ? pass : []);
   const specMoved = ({ before, after }: Change<KubeObject>) =>

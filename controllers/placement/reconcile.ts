@@ -7,12 +7,11 @@ import type { Host } from '../../resources/kinds/host.ts';
 import { VM } from '../../resources/kinds/vm.ts';
 import { objectKey } from '../../resources/meta/object.ts';
 import { type Bind, decide, likeness, type Wait } from '../../resources/placement/decide.ts';
-import type { Placement } from '../../resources/placement/explanation.ts';
 import type { CacheView, IndexView } from '../runtime/cache.ts';
 import type { Outcome } from '../runtime/duty.ts';
 import type { EventRecorder } from '../runtime/events.ts';
 import { InFlight } from '../runtime/in-flight.ts';
-import { hasReason, orGone, writeStatus } from '../runtime/write.ts';
+import { hasReason, mergePatchOf, orGone, writeStatus } from '../runtime/write.ts';
 import { boundStatus, waitingStatus } from './conditions.ts';
 import type { PlacementWorld } from './placement-world.ts';
 
@@ -32,8 +31,6 @@ export interface PlacementDeps {
   readonly refused: Map<string, string>;
   readonly hosts: CacheView<Host>;
   readonly view: PlacementWorld;
-  /** By key: why VMs were bound where they are, until that is written to them or they are gone. */
-  readonly decided: Map<string, Placement>;
   readonly events: EventRecorder;
   readonly clock: Clock;
   readonly log: Logger;
@@ -70,37 +67,20 @@ async function pass(deps: PlacementDeps, signal: AbortSignal): Promise<Outcome> 
 }
 
 /** Answers false when the server saw the world otherwise: the cache will show why, and the VM is looked at again. */
-async function bind(
-  vm: VM,
-  { host, epoch, placement, member }: Bind,
-  deps: PlacementDeps,
-  signal: AbortSignal,
-): Promise<boolean> {
-  const { client, view, events, log } = deps;
-  const vms = client.resource<VM>(VM, vm.metadata.namespace);
-  const { name, resourceVersion } = vm.metadata;
-  const key = objectKey(vm.metadata);
+async function bind(vm: VM, decision: Bind, deps: PlacementDeps, signal: AbortSignal): Promise<boolean> {
+  const { view } = deps;
+  const { member } = decision;
   try {
-    // Before it is sent: the watch may tell of the binding earlier than the answer does.
-    deps.decided.set(key, placement);
-    const guest = member?.spec.guestID === undefined ? {} : { guestID: member.spec.guestID };
-    const patch = { metadata: { resourceVersion }, spec: { hostName: host, epoch, ...guest } };
-    const bound = await orGone(vms.patch(name, patch, {}, signal));
+    const bound = await sendBinding(vm, decision, deps, signal);
     if (bound === undefined) {
-      deps.decided.delete(key);
       view.retract(vm, member);
-    } else view.confirm(bound, member);
-    if (bound !== undefined) {
-      const from = placement.pool === undefined ? {} : { pool: placement.pool };
-      log.info('vm bound', { vm: `${vm.metadata.namespace}/${name}`, host, epoch, ...from });
-      const message = `bound to host ${host}${member === undefined ? '' : `, with a guest of pool ${placement.pool}`}`;
-      events.record(bound, { type: 'Normal', reason: 'Scheduled', message });
-      if (member !== undefined) tellClaim(vm, member, host, deps);
+    } else {
+      view.confirm(bound, member);
+      tellBound(bound, decision, deps);
     }
     return true;
   } catch (error) {
     view.retract(vm, member);
-    deps.decided.delete(key);
     if (hasReason(error, 'Conflict', 'ServiceUnavailable')) return false;
     if (member !== undefined && hasReason(error, 'Forbidden')) {
       deps.refused.set(member.metadata.uid, member.metadata.resourceVersion);
@@ -114,12 +94,36 @@ async function bind(
   }
 }
 
+/** Where it is, that it is there, and why there, in one write: nobody sees the one without the other, and a fleet has a write less for each VM. */
+async function sendBinding(vm: VM, decision: Bind, { client, clock }: PlacementDeps, signal: AbortSignal) {
+  const { host, epoch, placement, member } = decision;
+  const { name, namespace, resourceVersion } = vm.metadata;
+  const guest = member?.spec.guestID === undefined ? {} : { guestID: member.spec.guestID };
+  const generation = (vm.metadata.generation ?? 0) + 1;
+  const bound = { ...boundBy(vm, decision), metadata: { ...vm.metadata, generation } };
+  const told = boundStatus(bound, placement, clock.now());
+  const patch = {
+    metadata: { resourceVersion },
+    spec: { hostName: host, epoch, ...guest },
+    status: mergePatchOf(vm.status ?? {}, told, 'named'),
+  };
+  return orGone(client.resource<VM>(VM, namespace).patch(name, patch, { subresource: 'binding' }, signal));
+}
+
 /** Without those the world has as taken already, and those the server did not give as they are. */
 function idleMembers(shape: string, { idle, view, refused }: PlacementDeps): readonly VM[] {
   return idle.get(shape).filter(({ metadata }) => {
     const seen = view.world.get(VMS, metadata.namespace, metadata.name);
     return seen?.metadata.uid === metadata.uid && refused.get(metadata.uid) !== metadata.resourceVersion;
   });
+}
+
+function tellBound(vm: VM, { host, epoch, placement, member }: Bind, deps: PlacementDeps): void {
+  const from = placement.pool === undefined ? {} : { pool: placement.pool };
+  deps.log.info('vm bound', { vm: objectKey(vm.metadata), host, epoch, ...from });
+  const message = `bound to host ${host}${member === undefined ? '' : `, with a guest of pool ${placement.pool}`}`;
+  deps.events.record(vm, { type: 'Normal', reason: 'Scheduled', message });
+  if (member !== undefined) tellClaim(vm, member, host, deps);
 }
 
 /** Tells of it on the pool. */
@@ -146,18 +150,12 @@ async function tellWaiting(vm: VM, wait: Wait, deps: PlacementDeps, signal: Abor
   }
 }
 
-/** Bound is bound, also when this process was killed before it could say so. */
+/** A binding that somebody else wrote, or that was written in two, comes to be told of too. */
 async function confirmBound(key: string, deps: PlacementDeps, signal: AbortSignal): Promise<Outcome> {
   const vm = deps.vms.get(key);
-  if (vm === undefined || vm.metadata.deletionTimestamp !== undefined) {
-    deps.decided.delete(key);
-    return {};
-  }
-  if (vm.spec.hostName === undefined) return {};
+  if (vm?.spec.hostName === undefined || vm.metadata.deletionTimestamp !== undefined) return {};
   const vms = deps.client.resource<VM>(VM, vm.metadata.namespace);
-  const decided = deps.decided.get(key);
-  await writeStatus(vms, vm, boundStatus(vm, decided, deps.clock.now()), signal);
-  if (decided !== undefined && deps.decided.get(key) === decided) deps.decided.delete(key);
+  await writeStatus(vms, vm, boundStatus(vm, undefined, deps.clock.now()), signal);
   return {};
 }
 

@@ -28,7 +28,7 @@ interface ReflectorOptions<T extends KubeObject> {
   /** Written by this reflector alone. */
   readonly cache: Cache<T>;
   readonly select?: Pick<ListOptions, 'labelSelector' | 'fieldSelector'>;
-  /** What to keep of each object; everything when absent. Must keep kind, apiVersion and the identity in metadata. */
+  /** What to keep of each object; everything but who owns which of its fields when absent. Must keep kind, apiVersion and the identity in metadata. */
   readonly keep?: (object: T) => T;
   /**
    * Whether the server is to say every second how far its store has come, which is so when absent. Without it whoever was told nothing for long may have to
@@ -196,8 +196,15 @@ export class Reflector<T extends KubeObject> {
     const { keep, resource } = this.#options;
     const { kind } = resource.ref;
     const whole = object.kind === undefined ? { ...object, kind, apiVersion: apiVersionOf(resource.ref) } : object;
-    return keep === undefined ? whole : keep(whole);
+    return keep === undefined ? withoutOwners(whole) : keep(whole);
   }
+}
+
+/** The owners of its fields are most of what an object is, and whoever writes what they changed needs none of them. */
+function withoutOwners<T extends KubeObject>(object: T): T {
+  if (object.metadata.managedFields === undefined) return object;
+  const { managedFields: _, ...metadata } = object.metadata;
+  return { ...object, metadata };
 }
 
 function isExpired(error: unknown): boolean {

@@ -12,8 +12,8 @@ import { type Duty, type DutyParts, watchCache } from '../runtime/duty.ts';
 import { NetworkNumbers } from './network-numbers.ts';
 import { reconcile, type TenantDeps } from './reconcile.ts';
 
-/** Changes of VMs are gathered this long: a hundred new VMs are one new sum. */
-const GATHER_MS = 100;
+/** Changes of what is summed up are gathered this long: a hundred new VMs are one new sum, and one more version of the Tenant. */
+const GATHER_MS = 500;
 
 /** Gives tenants their network number, sums up what they use, and takes them apart in order when they are deleted. */
 export function tenantDuty({ client, informers, events, clock, log }: DutyParts): Duty {
@@ -42,8 +42,10 @@ export function tenantDuty({ client, informers, events, clock, log }: DutyParts)
   return {
     name: 'tenant',
     watches: [
-      watchCache(tenants, ({ key }) => [key]),
+      watchCache(tenants, (change) => (isOwnWrite(change) ? [] : [change.key])),
+      watchCache(tenants, ({ key }) => [key], GATHER_MS),
       watchCache(vms, tenantsTouchedBy, GATHER_MS),
+      watchCache(vms, (change) => tenantsTouchedBy(change).filter((name) => isGoing(tenants, name))),
       watchCache(hosts, lesseesTouchedBy, GATHER_MS),
       watchCache(leases, ({ before, after }) => tenantsThatWait(tenants, after ?? before)),
       watchCache(leases, leasesCountedBy, GATHER_MS),
@@ -53,6 +55,13 @@ export function tenantDuty({ client, informers, events, clock, log }: DutyParts)
     workers: 1,
     reconcile: (key, signal) => reconcile(key, deps, signal),
   };
+}
+
+/** What moved is its status alone: mostly our own sum. Looked at with the next that are gathered, it does not keep itself going. */
+function isOwnWrite({ before, after }: Change<Tenant>): boolean {
+  const facts = (tenant: Tenant | undefined) =>
+    tenant && [tenant.metadata.uid, tenant.metadata.deletionTimestamp, tenant.metadata.finalizers, tenant.spec];
+  return jsonEqual(facts(before), facts(after));
 }
 
 /** Only changes that move a sum, or let a deletion go on. */
@@ -66,8 +75,11 @@ function tenantsTouchedBy({ before, after }: Change<VM>): readonly string[] {
 /** Leases matter to a tenant that is going. */
 function tenantsThatWait(tenants: CacheView<Tenant>, lease: Lease | undefined): readonly string[] {
   const namespace = lease?.metadata.namespace ?? '';
-  return tenants.get(namespace)?.metadata.deletionTimestamp === undefined ? [] : [namespace];
+  return isGoing(tenants, namespace) ? [namespace] : [];
 }
+
+const isGoing = (tenants: CacheView<Tenant>, name: string) =>
+  tenants.get(name)?.metadata.deletionTimestamp !== undefined;
 
 /** Only what moves the number of Leases that are not over. */
 function leasesCountedBy({ before, after }: Change<Lease>): readonly string[] {

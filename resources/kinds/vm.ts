@@ -220,6 +220,7 @@ export const VM = defineCoppiceKind({
   namespaced: true,
   spec,
   status,
+  joint: { binding: [['spec', 'hostName'], ['spec', 'epoch'], ['spec', 'guestID'], ['status']] },
   streams: [
     { name: 'exec', description: 'Runs a command in the guest.' },
     { name: 'logs', description: 'The console of the guest.' },

@@ -88,6 +88,8 @@ export interface Kind<T extends KubeObject = KubeObject> extends ResourceRef {
   readonly generations: boolean;
   /** Subresources that are updates of one part, such as a Namespace's `finalize`: name → path. */
   readonly parts: Readonly<Record<string, readonly string[]>>;
+  /** Subresources that write fields of the spec and the status at once, by PATCH: name → the paths it writes. A VM's `binding`, as a Pod's, says where it is and that it is there. */
+  readonly joint: Readonly<Record<string, readonly (readonly string[])[]>>;
   readonly scale?: ScaleMapping;
   readonly streams: readonly StreamSubresource[];
   readonly actions: readonly ActionSubresource[];
@@ -225,6 +227,7 @@ export function defineKind<T extends KubeObject>(declared: KindDeclaration<T>): 
     verbs: VERBS,
     generations: true,
     parts: {},
+    joint: {},
     streams: [],
     actions: [],
     columns: [],
@@ -258,6 +261,7 @@ export function defineCoppiceKind<Spec extends TSchema, Status extends TSchema>(
   readonly spec: Spec;
   readonly status: Status;
   readonly columns: readonly Column[];
+  readonly joint?: Kind['joint'];
   readonly streams?: readonly StreamSubresource[];
   readonly actions?: readonly ActionSubresource[];
   readonly selectableFields?: readonly string[];

@@ -184,7 +184,7 @@ describe('the placement duty', () => {
     const operator = fleet.resource<VM>(VM, 'red');
     const touched: Promise<unknown>[] = [];
     fleet.onRequest = (_, { method, path }) => {
-      if (method !== 'PATCH' || !path.endsWith('/vms/web') || raced) return;
+      if (method !== 'PATCH' || !path.endsWith('/vms/web/binding') || raced) return;
       raced = true;
       touched.push(operator.patch('web', { metadata: { labels: { raced: 'yes' } } }));
     };
@@ -201,7 +201,7 @@ describe('the placement duty', () => {
     await using fleet = await aFleet({ memory: '4Gi' });
     let lost = 0;
     fleet.onAnswer = (_, { method, path }) => {
-      if (method === 'PATCH' && path.endsWith('/vms/web') && lost++ === 0) throw new Error('connection reset');
+      if (method === 'PATCH' && path.endsWith('/vms/web/binding') && lost++ === 0) throw new Error('connection reset');
     };
     fleet.startControllers('placement');
     await fleet.addVM();
@@ -211,13 +211,32 @@ describe('the placement duty', () => {
     await fleet.eventually('waits', () => scheduled(fleet, 'other')?.includes('InsufficientMemory') === true);
   });
 
+  it('binds and tells why in one write, which leaves nothing to say', async () => {
+    await using fleet = await aFleet({ name: 'a' });
+    const asked: string[] = [];
+    fleet.onRequest = (_, { method, path }) => {
+      if (method === 'PATCH' && path.includes('/vms/')) asked.push(path);
+    };
+    fleet.startControllers('placement');
+    await fleet.addVM();
+    await fleet.eventually('bound', () => fleet.vm('web')?.spec.hostName === 'a');
+    await fleet.clock.advance(10_000);
+    await quiesce();
+    assert.deepEqual(asked, ['/apis/coppice.dev/v1/namespaces/red/vms/web/binding']);
+    const vm = fleet.vm('web') ?? assert.fail();
+    assert.equal(vm.spec.epoch, 1);
+    assert.deepEqual(vm.status?.placement, { host: 'a', why: 'Fullest', fitting: 1 });
+    assert.equal(scheduled(fleet, 'web'), 'True Bound: bound to host a');
+    assert.equal(findCondition(vm, 'Scheduled')?.observedGeneration, vm.metadata.generation);
+  });
+
   it('keeps many bindings in flight at once', async () => {
     await using fleet = await aFleet({ memory: '64Gi', vcpus: 64 });
     await Promise.all(
       Array.from({ length: 32 }, (_, n) => fleet.addVM(`v-${n}`, { size: { vcpus: 1, memory: '1Gi' } })),
     );
     let [running, most] = [0, 0];
-    const isBind = (method: string, path: string) => method === 'PATCH' && /\/vms\/v-\d+$/.test(path);
+    const isBind = (method: string, path: string) => method === 'PATCH' && /\/vms\/v-\d+\/binding$/.test(path);
     fleet.onRequest = (_, { method, path }) => {
       if (isBind(method, path)) most = Math.max(most, ++running);
     };

@@ -14,13 +14,14 @@ import { isWatch, refusal, streamOf, Wire } from '../../harness/wire.ts';
 const NS = 'coppice-system';
 const LEASES = CoordinationLease;
 
-async function aSetup() {
+async function aSetup(keep?: (lease: CoordinationLease) => CoordinationLease) {
   const clock = new ManualClock();
   const test = await startTestServer({ clock });
   const cache = new Cache<CoordinationLease>();
   const wire = new Wire(test.server.transportFor(controllerIdentity('informers')));
   const resource = new ApiClient(wire.transport).resource<CoordinationLease>(LEASES);
-  const reflector = new Reflector({ resource, cache, clock, random: () => 0 });
+  const some = keep === undefined ? {} : { keep };
+  const reflector = new Reflector({ resource, cache, clock, random: () => 0, ...some });
   const stop = new AbortController();
   let running = Promise.resolve();
   const leases = test.client.resource<CoordinationLease>(LEASES, NS);
@@ -71,6 +72,20 @@ describe('the reflector', () => {
     await it.remove('l-5');
     await eventually(it.clock, 'removed', () => it.cache.get(`${NS}/l-5`) === undefined);
     assert.equal(it.lists().length, 3);
+  });
+
+  it('holds objects without the owners of their fields, unless somebody says what to keep', async () => {
+    for (const keep of [undefined, (lease: CoordinationLease) => lease]) {
+      await using it = await aSetup(keep);
+      await it.add('listed');
+      await it.synced();
+      const { metadata } = await it.add('told');
+      await eventually(it.clock, 'followed', () => it.cache.size === 2);
+      assert.ok(metadata.managedFields !== undefined);
+      const { managedFields: _, ...rest } = metadata;
+      assert.deepEqual(it.cache.get(`${NS}/told`)?.metadata, keep === undefined ? rest : metadata);
+      assert.equal(it.cache.get(`${NS}/listed`)?.metadata.managedFields === undefined, keep === undefined);
+    }
   });
 
   it('begins the list again when the connection breaks between pages, and never shows half of it', async () => {
