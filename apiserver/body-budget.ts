@@ -68,8 +68,8 @@ class Share implements BodyShare {
 }
 
 /**
- * Reads a body, which says that it has `declared` bytes. Throws `RequestEntityTooLarge` beyond `maxBytes` and `TooManyRequests` when all bodies together are too much, and an Error when the
- * connection ends before. By its events, each handled once: an async iterator of one piece costs as much as reading the JSON in it.
+ * Reads a body, which says that it has `declared` bytes. Throws `RequestEntityTooLarge` beyond `maxBytes` and `TooManyRequests` when all bodies
+ * together are too much, and an Error when the connection ends before. By its events, each handled once: an async iterator of one piece costs as much as reading the JSON in it.
  */
 export function readBody(
   incoming: Readable,
@@ -101,10 +101,15 @@ export function readBody(
         pieces.push(piece);
       }
     };
-    const onEnd = () => resolve(pieces === undefined ? body : Buffer.concat(pieces));
+    const broken = () => reject(new Error('the body ended before it was all there'));
+    const onEnd = () => {
+      // A stream of HTTP/2 ends when its connection breaks, too.
+      if (incoming.destroyed) broken();
+      else resolve(pieces === undefined ? body : Buffer.concat(pieces));
+    };
     // After the end, or once it was refused, neither of these says anything; an Error that nobody hears of costs as much as a small body.
     const onClose = () => {
-      if (!incoming.readableEnded) reject(new Error('the body ended before it was all there'));
+      if (!incoming.readableEnded) broken();
     };
     incoming.on('data', onData).on('end', onEnd).on('error', reject).on('close', onClose);
     if (incoming.destroyed) onClose();

@@ -1,15 +1,8 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import {
-  constants,
-  type IncomingHttpHeaders as Http2Headers,
-  type OutgoingHttpHeaders,
-  type ServerHttp2Stream,
-} from 'node:http2';
+import type { IncomingHttpHeaders as Http2Headers, OutgoingHttpHeaders, ServerHttp2Stream } from 'node:http2';
 import type { TLSSocket } from 'node:tls';
 import type { Outgoing } from './outgoing.ts';
 import type { RequestHead } from './wire-request.ts';
-
-const { NGHTTP2_INTERNAL_ERROR } = constants;
 
 /** The head of a request that came as a stream of HTTP/2, as one of HTTP/1.1 would look. */
 export class StreamHead implements RequestHead {
@@ -95,8 +88,8 @@ export class StreamOutgoing implements Outgoing {
 
   destroy(): void {
     if (this.#gone) return;
-    this.#stream.close(NGHTTP2_INTERNAL_ERROR);
-    this.#stream.destroy();
+    // Closed with a code it would be ended first, as if it were whole.
+    this.#stream.destroy(new Error('the answer was broken off'));
     this.#brokenOff();
   }
 

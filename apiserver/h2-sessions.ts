@@ -81,7 +81,10 @@ export class H2Sessions {
       held.quietSince = clock.monotonic();
       this.#coming.delete(stream);
     });
-    if (!stream.endAfterHeaders) {
+    // Reset by the client: left to itself its body would look as if it had come to its end.
+    stream.once('aborted', () => stream.destroy());
+    if (stream.endAfterHeaders) stream.resume();
+    else {
       this.#coming.set(stream, clock.monotonic());
       stream.once('end', () => this.#coming.delete(stream));
     }

@@ -10,14 +10,7 @@ import {
 import { isIP } from 'node:net';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
 import { H2_PROTOCOL } from './h2-protocol.ts';
-import {
-  ANSWER_TIMEOUT_MS,
-  type Connection,
-  PROBE_AFTER_MS,
-  tlsOptions,
-  unreachable,
-  urlOf,
-} from './https-transport.ts';
+import { type Connection, PROBE_AFTER_MS, tlsOptions, unreachable, urlOf } from './https-transport.ts';
 import type { ApiRequest, ApiResponse } from './transport.ts';
 import type { UnreachableError } from './unreachable-error.ts';
 
@@ -26,6 +19,14 @@ const { NGHTTP2_CANCEL, NGHTTP2_NO_ERROR, NGHTTP2_REFUSED_STREAM } = constants;
 /** What may come of one answer before it is read, and of all of them before the server waits for us to have taken it. */
 const ANSWER_WINDOW_BYTES = 256 << 10;
 const WINDOW_BYTES = 1 << 20;
+
+/** In milliseconds. */
+export interface Patience {
+  /** For TCP and TLS to be there. */
+  readonly connectTimeoutMs: number;
+  /** For the head of an answer to come. */
+  readonly answerTimeoutMs: number;
+}
 
 /** A request that was not answered. `old`: on a connection that had served others, so that it may well have ended before the server saw it. */
 export class Unanswered extends Error {
@@ -45,22 +46,22 @@ export class Unanswered extends Error {
  */
 export async function openLink(
   connection: Connection,
-  connectTimeoutMs: number,
+  patience: Patience,
   signal: AbortSignal,
 ): Promise<H2Link | undefined> {
   const { server } = connection;
   let socket: TLSSocket;
   try {
-    socket = await openSocket(connection, connectTimeoutMs, signal);
+    socket = await openSocket(connection, patience, signal);
   } catch (error) {
     throw unreachable(server, error instanceof Error ? error : new Error(String(error)), false);
   }
-  if (socket.alpnProtocol === H2_PROTOCOL) return new H2Link(server, socket);
+  if (socket.alpnProtocol === H2_PROTOCOL) return new H2Link(server, socket, patience);
   socket.destroy();
   return undefined;
 }
 
-function openSocket(connection: Connection, connectTimeoutMs: number, signal: AbortSignal): Promise<TLSSocket> {
+function openSocket(connection: Connection, { connectTimeoutMs }: Patience, signal: AbortSignal): Promise<TLSSocket> {
   const { hostname, port } = new URL(connection.server);
   const host = hostname.replace(/^\[|\]$/g, '');
   return new Promise((resolve, reject) => {
@@ -94,6 +95,7 @@ function openSocket(connection: Connection, connectTimeoutMs: number, signal: Ab
 /** One connection to a server, over which all requests of a client go side by side. */
 export class H2Link {
   readonly #server: string;
+  readonly #patience: Patience;
   readonly #socket: TLSSocket;
   readonly #session: ClientHttp2Session;
   /** What broke it. */
@@ -101,8 +103,9 @@ export class H2Link {
   /** Whether it has served a request. */
   #old = false;
 
-  constructor(server: string, socket: TLSSocket) {
+  constructor(server: string, socket: TLSSocket, patience: Patience) {
     this.#server = server;
+    this.#patience = patience;
     this.#socket = socket;
     this.#session = connectHttp2(server, {
       createConnection: () => socket,
@@ -153,7 +156,7 @@ export class H2Link {
     const { promise, resolve, reject } = Promise.withResolvers<ApiResponse>();
     let failure: Error | undefined;
     const heardBytes = this.#socket.bytesRead;
-    stream.setTimeout(ANSWER_TIMEOUT_MS, () => {
+    stream.setTimeout(this.#patience.answerTimeoutMs, () => {
       failure = Object.assign(new Error('no answer'), { code: 'ETIMEDOUT' });
       leave(stream);
       // Nobody is there any longer, for the others either.

@@ -1,5 +1,11 @@
-import { type H2Link, openLink, Unanswered } from './h2-link.ts';
-import { CONNECT_TIMEOUT_MS, type Connection, HttpsTransport, tlsOptions } from './https-transport.ts';
+import { type H2Link, openLink, type Patience, Unanswered } from './h2-link.ts';
+import {
+  ANSWER_TIMEOUT_MS,
+  CONNECT_TIMEOUT_MS,
+  type Connection,
+  HttpsTransport,
+  tlsOptions,
+} from './https-transport.ts';
 import type { ApiRequest, ApiResponse, Transport } from './transport.ts';
 import { UnreachableError } from './unreachable-error.ts';
 
@@ -9,7 +15,7 @@ import { UnreachableError } from './unreachable-error.ts';
  */
 export class MultiplexedTransport implements AsyncDisposable {
   readonly #connection: Connection;
-  readonly #connectTimeoutMs: number;
+  readonly #patience: Patience;
   /** For a server that speaks HTTP/1.1 only. */
   readonly #plain: HttpsTransport;
   /** All that are open: one whose credentials were renewed goes on until its watches are over. */
@@ -18,10 +24,10 @@ export class MultiplexedTransport implements AsyncDisposable {
   #breaking = new AbortController();
 
   /** What `connection` holds is read anew for every request, so that it may change. */
-  constructor(connection: Connection, options: { readonly connectTimeoutMs?: number } = {}) {
+  constructor(connection: Connection, options: Partial<Patience> = {}) {
     this.#plain = new HttpsTransport(connection, options);
     this.#connection = connection;
-    this.#connectTimeoutMs = options.connectTimeoutMs ?? CONNECT_TIMEOUT_MS;
+    this.#patience = { connectTimeoutMs: CONNECT_TIMEOUT_MS, answerTimeoutMs: ANSWER_TIMEOUT_MS, ...options };
   }
 
   readonly send: Transport = async (request) => {
@@ -73,7 +79,7 @@ export class MultiplexedTransport implements AsyncDisposable {
     const now = this.#way;
     if (now !== undefined && sameValues(now.tls, tls) && now.link?.usable !== false) return now;
     now?.link?.retire();
-    const opening = openLink(this.#connection, this.#connectTimeoutMs, this.#breaking.signal);
+    const opening = openLink(this.#connection, this.#patience, this.#breaking.signal);
     const way: Way = { tls, opening, link: undefined };
     this.#way = way;
     opening.then(

@@ -1,7 +1,10 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage } from 'node:http';
+import { createServer as createHttp2Server, type Http2ServerRequest } from 'node:http2';
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
+import type { TLSSocket } from 'node:tls';
 import { type WebSocket, WebSocketServer } from 'ws';
+import { H2_PROTOCOL } from '../../apiserver/client/h2-protocol.ts';
 import { ApiError, alreadyExists, notFound } from '../../resources/meta/api-error.ts';
 import type { ResourceRef } from '../../resources/meta/define-kind.ts';
 import { isObject, type JsonObject, type KubeObject } from '../../resources/meta/object.ts';
@@ -39,6 +42,21 @@ const FAKE_RESOURCES: readonly FakeResource[] = [
   plain('leases', 'Lease', true, [], 'coordination.k8s.io'),
 ];
 
+type Asked = IncomingMessage | Http2ServerRequest;
+
+/** What is used of an answer, over HTTP/1.1 and HTTP/2. */
+interface Answer {
+  readonly headersSent: boolean;
+  hasHeader(name: string): boolean;
+  setHeader(name: string, value: string): unknown;
+  writeHead(status: number, headers?: Readonly<Record<string, string>>): Answer;
+  flushHeaders?(): void;
+  write(text: string): boolean;
+  end(text: string): unknown;
+  destroy(): unknown;
+  on(event: 'close', listener: () => void): unknown;
+}
+
 /** One request the fake was sent. */
 interface Recorded {
   readonly method: string;
@@ -72,15 +90,21 @@ export class FakeApi implements AsyncDisposable {
   logs = '';
   readonly #server: Server;
   readonly #sockets = new WebSocketServer({ noServer: true, handleProtocols: () => CHANNEL_PROTOCOL });
+  /** Connections that speak HTTP/2. */
+  readonly #multiplexed = new Set<TLSSocket>();
   readonly #objects = new Map<string, KubeObject>();
   readonly #watchers = new Set<(type: string, object: KubeObject, resource: FakeResource) => void>();
   #revision = 1;
 
-  private constructor(certificate: TestCertificate) {
+  private constructor(certificate: TestCertificate, multiplexed: boolean) {
     this.certificate = certificate;
-    this.#server = createServer({ cert: certificate.cert, key: certificate.key }, (request, response) => {
+    const { cert, key } = certificate;
+    const protocols = multiplexed ? { ALPNProtocols: [H2_PROTOCOL, 'http/1.1'] } : {};
+    const answering = (request: Asked, response: Answer) => {
       this.#serve(request, response).catch((error: unknown) => answerError(response, error));
-    });
+    };
+    this.#server = createServer({ cert, key, ...protocols }, answering);
+    if (multiplexed) this.#multiplex(answering);
     this.#server.on('upgrade', (request, socket, head) => {
       const recorded = this.#record(request, '');
       const refused = this.intercept(recorded);
@@ -95,8 +119,9 @@ export class FakeApi implements AsyncDisposable {
     });
   }
 
-  static async start(): Promise<FakeApi> {
-    const fake = new FakeApi(await testCertificate());
+  /** `multiplexed`: agrees to HTTP/2 with clients of ours. */
+  static async start(multiplexed = false): Promise<FakeApi> {
+    const fake = new FakeApi(await testCertificate(), multiplexed);
     await new Promise<void>((resolve) => fake.#server.listen(0, '127.0.0.1', resolve));
     return fake;
   }
@@ -145,18 +170,36 @@ export class FakeApi implements AsyncDisposable {
     if (resource !== undefined) this.#delete(resource, namespace, name);
   }
 
+  /** How many connections there are that speak HTTP/2. */
+  get multiplexed(): number {
+    return this.#multiplexed.size;
+  }
+
+  #multiplex(answering: (request: Asked, response: Answer) => void): void {
+    const [own] = this.#server.listeners('secureConnection');
+    this.#server.removeAllListeners('secureConnection');
+    const http2 = createHttp2Server(answering);
+    this.#server.on('secureConnection', (socket: TLSSocket) => {
+      if (socket.alpnProtocol !== H2_PROTOCOL) return own?.call(this.#server, socket);
+      this.#multiplexed.add(socket);
+      socket.once('close', () => this.#multiplexed.delete(socket));
+      http2.emit('connection', socket);
+    });
+  }
+
   /** Breaks off whatever is being answered. */
   dropConnections(): void {
+    for (const socket of this.#multiplexed) socket.destroy();
     this.#server.closeAllConnections();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     for (const client of this.#sockets.clients) client.terminate();
-    this.#server.closeAllConnections();
+    this.dropConnections();
     await new Promise((resolve) => this.#server.close(resolve));
   }
 
-  async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  async #serve(request: Asked, response: Answer): Promise<void> {
     let body = '';
     for await (const piece of request.setEncoding('utf8')) body += piece;
     const recorded = this.#record(request, body);
@@ -173,7 +216,7 @@ export class FakeApi implements AsyncDisposable {
     answer(response, request.method === 'POST' ? 201 : 200, this.#act(located, recorded, url));
   }
 
-  #record(request: IncomingMessage, body: string): Recorded {
+  #record(request: Asked, body: string): Recorded {
     const recorded = { method: request.method ?? '', url: request.url ?? '', headers: request.headers, body };
     this.requests.push(recorded);
     return recorded;
@@ -265,9 +308,9 @@ export class FakeApi implements AsyncDisposable {
     if (object !== undefined) for (const tell of this.#watchers) tell('DELETED', object, resource);
   }
 
-  #watch(at: Located, url: URL, request: IncomingMessage, response: ServerResponse): void {
+  #watch(at: Located, url: URL, request: Asked, response: Answer): void {
     response.writeHead(200, { 'content-type': 'application/json' });
-    response.flushHeaders();
+    response.flushHeaders?.();
     const table = request.headers.accept?.includes('as=Table') === true;
     const after = Number(url.searchParams.get('resourceVersion') ?? 0);
     const tell = (type: string, object: KubeObject, resource: FakeResource) => {
@@ -300,7 +343,7 @@ function locate(path: string): Located | undefined {
   return resource && { resource, namespace, name, subresource };
 }
 
-function answerDiscovery(response: ServerResponse, path: string): void {
+function answerDiscovery(response: Answer, path: string): void {
   const groups = [...new Set(FAKE_RESOURCES.map((r) => r.group))].filter(
     (group) => (group === '') === (path === '/api'),
   );
@@ -353,14 +396,14 @@ function merge(target: unknown, patch: unknown): JsonObject {
   return out;
 }
 
-function answer(response: ServerResponse, status: number, body: unknown): void {
+function answer(response: Answer, status: number, body: unknown): void {
   const text = typeof body === 'string' ? body : JSON.stringify(body);
   if (!response.hasHeader('content-type'))
     response.setHeader('content-type', typeof body === 'string' ? 'text/plain' : 'application/json');
   response.writeHead(status).end(text);
 }
 
-function answerError(response: ServerResponse, error: unknown): void {
+function answerError(response: Answer, error: unknown): void {
   const known = error instanceof ApiError ? error : new ApiError('InternalError', String(error));
   if (response.headersSent) response.destroy();
   else answer(response, known.code, known.toStatus());

@@ -88,6 +88,7 @@ export async function listenTestServer(
   test: TestServer,
   folder: string,
   limits: Partial<ListenLimits> = {},
+  graceMs = 0,
 ): Promise<ListeningServer> {
   const pki = await openPki(folder, ['127.0.0.1', 'localhost'], systemClock, systemIds);
   const leaf = await pki.serverLeaf();
@@ -100,6 +101,7 @@ export async function listenTestServer(
     upgrade: test.server.upgrade,
     clock: systemClock,
     limits,
+    graceMs,
   });
   return {
     listener,
