@@ -87,6 +87,20 @@ describe('a VM and the one that stands in for it', () => {
     ]);
   });
 
+  it('count once with another that still goes, also when the VM is seen to be paused and runs again', () => {
+    const goes = leaving(bound('c', { guestID: 't', epoch: 3, hostName: 'mac-2', standsInFor }, 'red'));
+    const paused = { ...there, spec: { ...there.spec, power: 'Paused' as const } };
+    const seen = { ...paused, status: { ...paused.status, guest: guest('g', 'Paused') } };
+    const one = withQuota(there, standIn, goes);
+    assert.deepEqual([...one.put(paused), ...one.put(seen)], []);
+    assert.deepEqual(one.put({ ...there, status: seen.status }), []);
+    assert.deepEqual(one.put(bound('d', {}, 'red')), [
+      'within-quota: tenant red holds 2 of maxVMs 1 since vm/red/d',
+      'within-quota: tenant red holds 4 of maxVCPUs 2 since vm/red/d',
+      'within-quota: tenant red holds 8Gi of maxMemory 4Gi since vm/red/d',
+    ]);
+  });
+
   it('count as two when it is not that VM', () => {
     const other = { ...standIn, spec: { ...standIn.spec, standsInFor: { ...standsInFor, uid: 'another' } } };
     const [first] = withQuota(there).put(other);
