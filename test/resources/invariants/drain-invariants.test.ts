@@ -91,13 +91,15 @@ describe('a VM and the one that stands in for it', () => {
     const goes = leaving(bound('c', { guestID: 't', epoch: 3, hostName: 'mac-2', standsInFor }, 'red'));
     const paused = { ...there, spec: { ...there.spec, power: 'Paused' as const } };
     const seen = { ...paused, status: { ...paused.status, guest: guest('g', 'Paused') } };
-    const one = withQuota(there, standIn, goes);
+    const two = aTenant('red', { quota: { maxVMs: 2, maxVCPUs: 4, maxMemory: '8Gi' } });
+    const one = new CraftedFleet([two, host(), host({}, 'mac-2'), there, standIn, goes]);
     assert.deepEqual([...one.put(paused), ...one.put(seen)], []);
+    assert.deepEqual(one.put(bound('d', { hostName: 'mac-2' }, 'red')), []);
     assert.deepEqual(one.put({ ...there, status: seen.status }), []);
-    assert.deepEqual(one.put(bound('d', {}, 'red')), [
-      'within-quota: tenant red holds 2 of maxVMs 1 since vm/red/d',
-      'within-quota: tenant red holds 4 of maxVCPUs 2 since vm/red/d',
-      'within-quota: tenant red holds 8Gi of maxMemory 4Gi since vm/red/d',
+    assert.deepEqual(one.put(bound('e', { hostName: 'mac-3' }, 'red')), [
+      'within-quota: tenant red holds 3 of maxVMs 2 since vm/red/e',
+      'within-quota: tenant red holds 6 of maxVCPUs 4 since vm/red/e',
+      'within-quota: tenant red holds 12Gi of maxMemory 8Gi since vm/red/e',
     ]);
   });
 
