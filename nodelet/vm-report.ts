@@ -79,8 +79,12 @@ function cameUp(vm: VM, guest: ObservedGuest | undefined): CameUp {
 function guestField({ vm, guest, cell }: Report): NonNullable<VM['status']>['guest'] {
   // The guest of another binding is not this object's to tell of.
   if (cell.reason === 'NewerGuest') return vm.status?.guest;
-  if (guest !== undefined) return { id: guest.id, power: guest.power, epoch: guest.epoch };
   const before = vm.status?.guest;
+  if (guest !== undefined) {
+    // What one that is paused gave back of the quota may be another's by now: it is told of as paused until it is off.
+    const wasPaused = guest.power === 'Stopping' && before?.power === 'Paused' && before.id === guest.id;
+    return { id: guest.id, power: wasPaused ? 'Paused' : guest.power, epoch: guest.epoch };
+  }
   if (before !== undefined) return { ...before, power: 'Gone' };
   if (cell.action !== 'release') return undefined;
   return { id: vm.spec.guestID ?? vm.metadata.uid, power: 'Gone', epoch: epochOf(vm) };

@@ -57,29 +57,49 @@ export function tenantShareOf(vm: VM): TenantShare | undefined {
 
 export const NONE: QuotaAmounts = { vms: 0, vcpus: 0, memoryBytes: 0 };
 
-/** What VMs of one namespace hold together. `shareOf`: what the VM of a name in it holds. */
+/**
+ * What VMs of one namespace hold together: a VM and all that stands in for it what the one of them does that holds most. That is never more for one of them
+ * that holds less: what a host tells of a guest that stopped or went takes nothing that others were given meanwhile. `shareOf`: what the VM of a name holds.
+ */
 export function sumOfShares(
   shares: Iterable<TenantShare>,
   shareOf: (name: string) => TenantShare | undefined,
 ): QuotaAmounts {
-  let [vms, vcpus, memoryBytes] = [0, 0, 0];
+  let sum = NONE;
+  const moves = new Map<string, { readonly name: string; readonly most: QuotaAmounts }>();
   for (const share of shares) {
-    const more = share.standsInFor === undefined ? share : beyond(share, shareOf(share.standsInFor.name));
-    vms += more.vms;
-    vcpus += more.vcpus;
-    memoryBytes += more.memoryBytes;
+    if (share.standsInFor === undefined) sum = moved(sum, NONE, share);
+    else {
+      const { name, uid } = share.standsInFor;
+      moves.set(uid, { name, most: mostOf([share, moves.get(uid)?.most ?? NONE]) });
+    }
   }
-  return { vms, vcpus, memoryBytes };
+  for (const [uid, { name, most }] of moves) {
+    const original = shareOf(name);
+    const held = original?.uid === uid ? original : NONE;
+    sum = moved(sum, held, mostOf([most, held]));
+  }
+  return sum;
 }
 
-/** What a stand-in holds more than the VM it stands in for. */
-export function beyond(share: TenantShare, original: TenantShare | undefined): QuotaAmounts {
-  const { vms, vcpus, memoryBytes } = original?.uid === share.standsInFor?.uid ? (original ?? NONE) : NONE;
+/** A sum, when what one holds in it changes. */
+export function moved(sum: QuotaAmounts, before: QuotaAmounts = NONE, after: QuotaAmounts = NONE): QuotaAmounts {
   return {
-    vms: Math.max(0, share.vms - vms),
-    vcpus: Math.max(0, share.vcpus - vcpus),
-    memoryBytes: Math.max(0, share.memoryBytes - memoryBytes),
+    vms: sum.vms - before.vms + after.vms,
+    vcpus: sum.vcpus - before.vcpus + after.vcpus,
+    memoryBytes: sum.memoryBytes - before.memoryBytes + after.memoryBytes,
   };
+}
+
+/** Of each the most that one of them holds. */
+export function mostOf(shares: Iterable<QuotaAmounts>): QuotaAmounts {
+  let [vms, vcpus, memoryBytes] = [0, 0, 0];
+  for (const share of shares) {
+    vms = Math.max(vms, share.vms);
+    vcpus = Math.max(vcpus, share.vcpus);
+    memoryBytes = Math.max(memoryBytes, share.memoryBytes);
+  }
+  return { vms, vcpus, memoryBytes };
 }
 
 /** What a bound guest holds. A paused guest keeps its memory on the host; one that is off and not wanted running holds nothing. */

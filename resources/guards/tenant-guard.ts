@@ -5,7 +5,7 @@ import { parseBytes, roughBytes } from '../meta/quantity.ts';
 import { type Change, fence, type Guard, NO_FENCES, type Refusal } from './guard.ts';
 import { isMadeFor, wantsWarmGuest } from './pool-members.ts';
 import { POLICIES, TENANTS, VMS } from './refs.ts';
-import { beyond, type QuotaAmounts, type TenantShare, tenantShareOf } from './shares.ts';
+import { mostOf, type QuotaAmounts, type TenantShare, tenantShareOf } from './shares.ts';
 import { originalOf } from './stand-in.ts';
 import type { WorldView } from './world.ts';
 
@@ -66,7 +66,7 @@ function grows({ before, after }: Change<VM>): boolean {
   return was === undefined || now.vms > was.vms || now.vcpus > was.vcpus || now.memoryBytes > was.memoryBytes;
 }
 
-/** What stands in for a VM is admitted by what that one holds: from when it holds less, more of the other counts. */
+/** What stands in for a VM is admitted by what that one holds: from when it holds less, the other may be what holds most. */
 function bearsLess({ before, after }: Change<VM>): boolean {
   return before?.spec.reschedulable === true && grows({ before: after, after: before });
 }
@@ -77,10 +77,10 @@ function exceeded({ before, after }: Change<VM>, world: WorldView, spare: QuotaA
   const quota = quotaOf(world.get(TENANTS, undefined, namespace), world);
   // What stands in for a VM is looked for among all of its namespace, which is for nothing where nothing is limited.
   if (quota.maxVMs === undefined && quota.maxVCPUs === undefined && quota.maxMemory === undefined) return undefined;
-  const [asked, own] = [
-    heldWithStandIns(after, world),
-    before === undefined ? NOTHING : heldWithStandIns(before, world),
-  ];
+  // A VM and all that stands in for it hold once what the one of them does that holds most.
+  const others = before === undefined && after.spec.standsInFor === undefined ? [] : othersOfMove(after, world);
+  const heldWith = (vm: VM | undefined) => mostOf([(vm && tenantShareOf(vm)) ?? NOTHING, ...others]);
+  const [asked, own] = [heldWith(after), heldWith(before)];
   const use = less(world.tenantUse(namespace), spare);
   const over: string[] = [];
   const check = (
@@ -104,29 +104,17 @@ function exceeded({ before, after }: Change<VM>, world: WorldView, spare: QuotaA
 
 const NOTHING: QuotaAmounts = { vms: 0, vcpus: 0, memoryBytes: 0 };
 
-/** What VM and stand-in hold once together is the VM's; of its stand-ins counts what they hold more, which is less when it comes to hold more itself. */
-function heldWithStandIns(vm: VM, world: WorldView): QuotaAmounts {
-  const share = tenantShareOf(vm);
-  if (share === undefined) return NOTHING;
-  if (share.standsInFor !== undefined) {
-    const original = originalOf(vm, world);
-    return beyond(share, original && tenantShareOf(original));
-  }
-  const held = { ...NOTHING };
-  for (const each of [share, ...sharesOfStandIns(vm, world).map((other) => beyond(other, share))]) {
-    held.vms += each.vms;
-    held.vcpus += each.vcpus;
-    held.memoryBytes += each.memoryBytes;
-  }
-  return held;
-}
-
-function sharesOfStandIns({ metadata }: VM, world: WorldView): readonly TenantShare[] {
+/** What is held by the others that count together with a VM: the one it stands in for, and what else stands in for that. */
+function othersOfMove(vm: VM, world: WorldView): readonly TenantShare[] {
+  const { uid, namespace } = vm.metadata;
+  const ofUID = vm.spec.standsInFor?.uid ?? uid;
   const shares: TenantShare[] = [];
-  for (const other of world.list(VMS, metadata.namespace)) {
-    const share = other.spec.standsInFor?.uid === metadata.uid ? tenantShareOf(other) : undefined;
-    if (share !== undefined) shares.push(share);
-  }
+  const add = (other: VM | undefined) => {
+    const share = other && tenantShareOf(other);
+    if (share !== undefined && share.uid !== uid) shares.push(share);
+  };
+  add(originalOf(vm, world));
+  for (const other of world.list(VMS, namespace)) if (other.spec.standsInFor?.uid === ofUID) add(other);
   return shares;
 }
 

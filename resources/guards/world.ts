@@ -9,7 +9,7 @@ import { HOSTS, type Ref, VOLUMES } from './refs.ts';
 import {
   type HostShare,
   hostShareOf,
-  NONE,
+  moved,
   type QuotaAmounts,
   sumOfShares,
   type TenantShare,
@@ -353,14 +353,6 @@ function larger(one: GuestShare, other: GuestShare | undefined): GuestShare {
 }
 
 /** A sum of which one part is another now. */
-function moved(sum: QuotaAmounts, before: QuotaAmounts = NONE, after: QuotaAmounts = NONE): QuotaAmounts {
-  return {
-    vms: sum.vms - before.vms + after.vms,
-    vcpus: sum.vcpus - before.vcpus + after.vcpus,
-    memoryBytes: sum.memoryBytes - before.memoryBytes + after.memoryBytes,
-  };
-}
-
 function put<V>(table: Map<string, Map<string, V>>, row: string, key: string, value: V | undefined): void {
   if (value === undefined) return;
   entry(table, row, () => new Map<string, V>()).set(key, value);

@@ -25,13 +25,21 @@ export function heldOfQuota(vm: VM | undefined): Held {
   return { vms: 1, vcpus: resolved.vcpus, memoryBytes: bytesOf(resolved.memory), macosGuests: 0 };
 }
 
-/** A VM and the one that stands in for it hold once what the two of them need: of the second only what it has more counts. */
-export function heldBeyond(vm: VM | undefined, original: VM | undefined): Held {
-  const [own, had] = [heldOfQuota(vm), heldOfQuota(original)];
+/** What VMs hold together of which some stand in for others: each with all that stand in for it what the one of them does that holds most. */
+export function heldTogether(vms: Iterable<VM>): Held {
+  const held = new Map<string, Held>();
+  for (const vm of vms) {
+    const uid = vm.spec.standsInFor?.uid ?? vm.metadata.uid;
+    held.set(uid, mostOf(held.get(uid) ?? NOTHING, heldOfQuota(vm)));
+  }
+  return sumOf(held.values());
+}
+
+function mostOf(a: Held, b: Held): Held {
   return {
-    vms: Math.max(0, own.vms - had.vms),
-    vcpus: Math.max(0, own.vcpus - had.vcpus),
-    memoryBytes: Math.max(0, own.memoryBytes - had.memoryBytes),
+    vms: Math.max(a.vms, b.vms),
+    vcpus: Math.max(a.vcpus, b.vcpus),
+    memoryBytes: Math.max(a.memoryBytes, b.memoryBytes),
     macosGuests: 0,
   };
 }

@@ -3,9 +3,10 @@ import type { Tenant } from '../kinds/tenant.ts';
 import type { VM } from '../kinds/vm.ts';
 import type { Volume } from '../kinds/volume.ts';
 import { firstOf } from '../meta/first-of.ts';
+import { entry } from '../meta/map-entry.ts';
 import { parseBytes, roughBytes } from '../meta/quantity.ts';
 import { vmName } from './guest-facts.ts';
-import { type Held, heldBeyond, heldOfQuota, sumOf } from './holdings.ts';
+import { type Held, heldOfQuota, heldTogether, sumOf } from './holdings.ts';
 import type { Finding, Invariant, Step } from './invariant.ts';
 import { changesOf, vmChangesOf } from './step-changes.ts';
 import { isDataLost, nameOfVolume } from './volume-facts.ts';
@@ -57,14 +58,17 @@ function* countsOf(namespace: string, step: Step): Iterable<Count> {
   // Of a team of thousands only what gives some of them more is worth counting.
   let held: Held | undefined;
   for (const [limit, field, max, show] of limitsOf(quota)) {
-    const takers = vmChangesOf(step, namespace).flatMap(({ before, after }) =>
-      after?.metadata.namespace === namespace && heldNow(after, step)[field] > heldOfQuota(before)[field]
+    const grown = vmChangesOf(step, namespace).flatMap(({ before, after }) =>
+      after?.metadata.namespace === namespace && heldOfQuota(after)[field] > heldOfQuota(before)[field]
         ? [{ vm: after, isNew: before?.spec.resolved === undefined }]
         : [],
     );
-    if (takers.length === 0) continue;
+    if (grown.length === 0) continue;
     const vms = state.vmsOf(namespace);
-    held ??= sumOf(vms.map((vm) => heldNow(vm, step)));
+    const moves = movesAmong(vms);
+    const takers = grown.filter(({ vm }) => heldOfQuota(vm)[field] > heldByOthers(vm, moves)[field]);
+    if (takers.length === 0) continue;
+    held ??= heldTogether(vms);
     // What is kept warm for a VM that is new makes room for it.
     const without = (vm: VM) => sumOf(vms.filter((other) => givesWay(other, vm)).map(heldOfQuota))[field];
     const over = (used: number) => max !== undefined && used > max;
@@ -104,7 +108,7 @@ function* membersThatStay(namespace: string, step: Step): Iterable<Finding> {
   if (staying.length === 0) return;
   const limits = limitsOf(quotaOf(namespace, step)).filter(([, , max]) => max !== undefined);
   if (limits.length === 0) return;
-  const held = sumOf(state.vmsOf(namespace).flatMap((vm) => (isGoing(vm) ? [] : [heldNow(vm, step)])));
+  const held = heldTogether(state.vmsOf(namespace).filter((vm) => !isGoing(vm)));
   for (const [limit, field, max = 0, show] of limits) {
     const members = staying.filter((member) => heldOfQuota(member)[field] > 0).map(vmName);
     if (held[field] <= max || members.length === 0) continue;
@@ -125,13 +129,24 @@ function givesWay(member: VM, vm: VM): boolean {
   return is.digest === wanted.digest && is.vcpus === wanted.vcpus && member.spec.class === vm.spec.class;
 }
 
-/** Without what the VM that it stands in for holds already. */
-function heldNow(vm: VM, { state }: Step): Held {
-  const { standsInFor } = vm.spec;
-  if (standsInFor === undefined) return heldOfQuota(vm);
-  const original = state.vm(`${vm.metadata.namespace}/${standsInFor.name}`);
-  return heldBeyond(vm, original?.metadata.uid === standsInFor.uid ? original : undefined);
+/** VMs that are stood in for, with all that stand in for them, by the uid of the VM. */
+type Moves = ReadonlyMap<string, readonly VM[]>;
+
+function movesAmong(vms: readonly VM[]): Moves {
+  const moves = new Map<string, VM[]>();
+  for (const vm of vms) {
+    if (vm.spec.standsInFor !== undefined) entry(moves, vm.spec.standsInFor.uid, (): VM[] => []).push(vm);
+  }
+  if (moves.size > 0) for (const vm of vms) moves.get(vm.metadata.uid)?.push(vm);
+  return moves;
 }
+
+/** What is held already by those that count once together with a VM. */
+function heldByOthers({ metadata, spec }: VM, moves: Moves): Held {
+  const together = moves.get(spec.standsInFor?.uid ?? metadata.uid) ?? [];
+  return heldTogether(together.filter((other) => other.metadata.uid !== metadata.uid));
+}
+
 /** Of volumes that were made before their tenant was, only those that have a host count: they are given one as the quota allows. */
 function* volumeCounts(namespace: string, quota: Quota, step: Step): Iterable<Count> {
   const max = quota.maxVolumeSize === undefined ? undefined : parseBytes(quota.maxVolumeSize);

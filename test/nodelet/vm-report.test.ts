@@ -43,6 +43,17 @@ describe('vm report', () => {
     assert.equal(off.status.agent, undefined);
   });
 
+  it('tells of a guest that is stopped out of a pause as paused until it is off, for what it gave back may be another’s', () => {
+    const { spec } = aVM({ spec: { hostName: 'mac-1', epoch: 1, guestID: 'g', power: 'Stopped' } });
+    const told = (power: 'Paused' | 'Running'): Partial<VM> => ({
+      ...{ spec, status: { phase: 'Stopping', guest: { id: 'g', power, epoch: 1 } } },
+    });
+    const powers = (from: 'Paused' | 'Running') =>
+      (['Stopping', 'Off'] as const).map((power) => report(aGuest({ power }), told(from)).status.guest?.power);
+    assert.deepEqual(powers('Paused'), ['Paused', 'Off']);
+    assert.deepEqual(powers('Running'), ['Stopping', 'Off']);
+  });
+
   it('passes on the last words of a guest that died', () => {
     const { ready } = report(aGuest({ power: 'Off', stopReason: 'Crashed', message: 'killed by signal 9' }));
     assert.match(ready.message, /^the guest died: killed by signal 9; set power to Stopped/);

@@ -179,6 +179,29 @@ describe('a stand-in', () => {
     );
   });
 
+  it('counts once with its VM and another that still goes, also from when that VM is seen to be paused', () => {
+    const late: VM = {
+      ...{ ...standIn, spec: { ...standIn.spec, hostName: 'mac-3' } },
+      metadata: { ...standIn.metadata, name: 'web-move-2', uid: 'late', deletionTimestamp: EPOCH_START },
+    };
+    const told: VM = { ...web, spec: { ...web.spec, power: 'Paused' } };
+    const guest = { id: 'g', power: 'Paused' as const, epoch: 3 };
+    const paused: VM = { ...told, status: { ...told.status, guest } };
+    const world = worldOf(told, standIn, late);
+    const used = ({ vms, vcpus, memoryBytes }: ReturnType<World['tenantUse']>) => [vms, vcpus, memoryBytes / 1024 ** 3];
+    assert.deepEqual(used(world.tenantUse('red')), [1, 2, 4]);
+    world.set(VMS, 'red/web', paused, 2);
+    assert.deepEqual(used(world.tenantUse('red')), [1, 2, 4]);
+    assert.deepEqual(world.tenantUse('red'), world.recount().tenantUse('red'));
+    const again: VM = { ...paused, spec: { ...paused.spec, power: 'Running' } };
+    assert.equal(vmQuota.judge({ before: paused, after: again }, world), undefined);
+    const third: VM = { ...standIn, metadata: { ...standIn.metadata, name: 'web-move-3', uid: 'third' } };
+    assert.equal(vmQuota.judge({ before: undefined, after: third }, world), undefined);
+    const larger = { ...third.spec, resolved: { ...web.spec.resolved, vcpus: 3 } } as VM['spec'];
+    const refused = vmQuota.judge({ before: undefined, after: { ...third, spec: larger } }, world);
+    assert.equal(refused?.message, 'exceeded quota: maxVCPUs: requested 1, used 2, limited 2');
+  });
+
   it('counts once with its VM in a quota that is full, and in full when that is gone', () => {
     const [alone, both] = [worldOf(web), worldOf(web, standIn)];
     assert.equal(vmQuota.judge({ before: undefined, after: standIn }, alone), undefined);

@@ -87,6 +87,22 @@ describe('a VM and the one that stands in for it', () => {
     ]);
   });
 
+  it('count once with another that still goes, also when the VM is seen to be paused and runs again', () => {
+    const goes = leaving(bound('c', { guestID: 't', epoch: 3, hostName: 'mac-2', standsInFor }, 'red'));
+    const paused = { ...there, spec: { ...there.spec, power: 'Paused' as const } };
+    const seen = { ...paused, status: { ...paused.status, guest: guest('g', 'Paused') } };
+    const two = aTenant('red', { quota: { maxVMs: 2, maxVCPUs: 4, maxMemory: '8Gi' } });
+    const one = new CraftedFleet([two, host(), host({}, 'mac-2'), there, standIn, goes]);
+    assert.deepEqual([...one.put(paused), ...one.put(seen)], []);
+    assert.deepEqual(one.put(bound('d', { hostName: 'mac-2' }, 'red')), []);
+    assert.deepEqual(one.put({ ...there, status: seen.status }), []);
+    assert.deepEqual(one.put(bound('e', { hostName: 'mac-3' }, 'red')), [
+      'within-quota: tenant red holds 3 of maxVMs 2 since vm/red/e',
+      'within-quota: tenant red holds 6 of maxVCPUs 4 since vm/red/e',
+      'within-quota: tenant red holds 12Gi of maxMemory 8Gi since vm/red/e',
+    ]);
+  });
+
   it('count as two when it is not that VM', () => {
     const other = { ...standIn, spec: { ...standIn.spec, standsInFor: { ...standsInFor, uid: 'another' } } };
     const [first] = withQuota(there).put(other);
