@@ -352,7 +352,6 @@ function larger(one: GuestShare, other: GuestShare | undefined): GuestShare {
   };
 }
 
-/** A sum of which one part is another now. */
 function put<V>(table: Map<string, Map<string, V>>, row: string, key: string, value: V | undefined): void {
   if (value === undefined) return;
   entry(table, row, () => new Map<string, V>()).set(key, value);
