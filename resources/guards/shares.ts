@@ -40,6 +40,11 @@ export function guestIsOff(vm: VM): boolean {
   return power === undefined || power === 'Off' || power === 'Gone';
 }
 
+/** Its VM goes, was to run, and its host has not told of the guest: it may be starting this very moment, and holds what it would until its nodelet says that it is not. */
+function mayBeStarting({ metadata, spec, status }: VM): boolean {
+  return metadata.deletionTimestamp !== undefined && spec.power === 'Running' && status?.guest === undefined;
+}
+
 /** Undefined: it holds nothing (not admitted, or its guest is gone for good). */
 export function tenantShareOf(vm: VM): TenantShare | undefined {
   const resolved = vm.spec.resolved;
@@ -108,7 +113,7 @@ export function hostShareOf(vm: VM, world: WorldView): HostShare | undefined {
   if (resolved === undefined || vm.spec.hostName === undefined || isLost(vm)) return undefined;
   if (guestIsGone(vm) && vm.metadata.deletionTimestamp !== undefined) return undefined;
   const wantsOff = vm.spec.power === 'Stopped' || vm.metadata.deletionTimestamp !== undefined;
-  const held = !(guestIsOff(vm) && wantsOff);
+  const held = !(guestIsOff(vm) && wantsOff) || mayBeStarting(vm);
   const host = world.get(HOSTS, undefined, vm.spec.hostName);
   const policy = world.get(POLICIES, undefined, 'default');
   return {

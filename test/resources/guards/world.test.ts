@@ -160,6 +160,24 @@ describe('the world of the guards', () => {
     );
   });
 
+  it('counts a guest on its host from when it is bound until its host says that it is off or gone, also one that is deleted before it was told of', () => {
+    const bound = aVM({ name: 'a', spec: { hostName: 'mac-1', epoch: 1, guestID: 'g', power: 'Running' } });
+    const going = { ...bound, metadata: { ...bound.metadata, deletionTimestamp: '2026-01-01T00:00:00Z' } };
+    const told = (power: 'Running' | 'Off' | 'Gone') => ({
+      ...going,
+      status: { guest: { id: 'g', power, epoch: 1 } },
+    });
+    const stopped = { ...going, spec: { ...going.spec, power: 'Stopped' as const } };
+    const holds = (object: KubeObject) => {
+      const world = new World();
+      world.set(HOSTS, 'mac-1', aHost({ name: 'mac-1' }), 1);
+      world.set(VMS, objectKey(object.metadata), object, 2);
+      return world.hostUse('mac-1').memoryBytes > 0;
+    };
+    assert.deepEqual([bound, going, told('Running')].map(holds), [true, true, true]);
+    assert.deepEqual([told('Off'), told('Gone'), stopped].map(holds), [false, false, false]);
+  });
+
   it('forgets a namespace with its last object, and no other whose name begins alike', () => {
     const world = new World();
     for (const namespace of SPACES) world.set(VMS, `${namespace}/a`, aVM({ namespace, name: 'a' }), 1);
