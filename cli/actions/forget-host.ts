@@ -76,12 +76,18 @@ async function ask(io: Io, { metadata, status }: Host, vms: readonly VM[], volum
         ];
   const all = [...named('VMs', vms), ...named('volumes', volumes)].join(' and ');
   const loses = all === '' ? '' : `, and loses ${all}`;
-  const lease = status?.lease === undefined ? '' : `, and the lease of ${status.lease.namespace} ends with its minimum`;
+  const lease = status?.lease === undefined ? '' : `, and ${endOf(status.lease)}`;
   await confirm(io, {
     tells: `this gives host ${name} up${loses}${lease}`,
     asks: `Give host ${name} up${loses}${lease}?`,
     undone: 'nothing was given up',
   });
+}
+
+function endOf({ namespace, released, earliestEnd }: NonNullable<NonNullable<Host['status']>['lease']>): string {
+  return released === true
+    ? `is held for ${namespace} no more, which is billed until ${earliestEnd} all the same`
+    : `the lease of ${namespace} ends with its minimum`;
 }
 
 /** The controllers tell of each VM that it is lost; one that is gone is as good. */

@@ -30,7 +30,7 @@ export async function releaseLease(io: Io, target: Target, options: LeaseRelease
   if (at !== undefined && Number.isNaN(Date.parse(at)))
     throw new Failure(`--at ${at} is not an instant`, { hint: 'such as 2026-12-24T18:00:00Z' });
   if (!options.yes) {
-    const how = force ? 'now, whatever its minimum' : (at ?? 'as soon as its minimum is over');
+    const how = force ? 'now, whatever its minimum' : (at ?? 'now, which is refused before its minimum is over');
     await confirm(io, {
       tells: `this ends lease ${name} (${how}) and deletes the VMs on its host`,
       asks: `End lease ${name} (${how}), and delete the VMs on its host?`,

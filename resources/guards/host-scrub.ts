@@ -16,7 +16,7 @@ export function waitsForScrub(host: Host): boolean {
 }
 
 /**
- * A nodelet is told to clear its host only while nobody leases it, nothing is bound to it and nothing can come to be: all of it judged at the moment of
+ * A host that waits for a scrub is free by one alone, whoever writes. A nodelet is told to clear its host only while nobody leases it, nothing is bound to it and nothing can come to be: all of it judged at the moment of
  * telling. And who waits for a scrub is leased to nobody before it.
  */
 export const hostScrub: Guard<Host> = {
@@ -31,6 +31,11 @@ export const hostScrub: Guard<Host> = {
     const late = lateRequest(change, nowMs);
     if (late !== undefined) return late;
     const forbidden = (cause: string, message: string) => ({ answer: 'Forbidden', cause, message }) as const;
+    if (isFreed(change)) {
+      const { name } = after.metadata;
+      const message = `host ${name} waits for a scrub, which alone makes it free: coppice scrub ${name}, or coppice host forget if the machine is lost`;
+      return forbidden('ScrubPending', message);
+    }
     if (leases(change) && waitsForScrub(after))
       return forbidden('ScrubPending', `host ${after.metadata.name} waits for a scrub; it is leased after that`);
     if (!begins(change)) return undefined;
@@ -70,6 +75,14 @@ function whyNot(askedMs: number, answered: string | undefined, nowMs: number): s
 function begins({ before, after }: Change<Host>): boolean {
   const running = (host: Host | undefined) => host?.status?.scrub?.outcome === 'Running';
   return running(after) && !running(before);
+}
+
+/** Whether the change makes a host free that waits for a scrub, though neither one has succeeded with it nor is it leased again to whom it was. */
+function isFreed(change: Change<Host>): boolean {
+  const { before, after } = change;
+  if (before === undefined || after === undefined || !waitsForScrub(before) || waitsForScrub(after)) return false;
+  const isScrubbed = before.status?.scrub?.outcome === 'Running' && after.status?.scrub?.outcome === 'Succeeded';
+  return !isScrubbed && !leases(change);
 }
 
 function leases({ before, after }: Change<Host>): boolean {

@@ -1,7 +1,8 @@
 import type { Host } from '../kinds/host.ts';
 import { type Change, fence, type Guard, type GuardContext, NO_FENCES, type Refusal } from './guard.ts';
 import { waitsForScrub } from './host-scrub.ts';
-import type { WorldView } from './world.ts';
+import { LEASES } from './refs.ts';
+import { isOpen, type WorldView } from './world.ts';
 
 /**
  * A host that waits for a scrub stays until it had one, unless an operator gives it up. A host that is leased stays while the lease does: made anew under its name it would be another one, and free for others before the minimum is over. And
@@ -17,7 +18,8 @@ export const leasedHost: Guard<Host> = {
     const { before } = change;
     if (before === undefined) return undefined;
     if (goes(change)) return deletionRefusal(before);
-    return isLetGo(change) && !context.asker.operator ? letGoRefusal(change, world, context) : undefined;
+    if (!isLetGo(change)) return undefined;
+    return heldRefusal(before, world) ?? (context.asker.operator ? undefined : letGoRefusal(change, world, context));
   },
 };
 
@@ -42,6 +44,16 @@ function deletionRefusal(host: Host): Refusal | undefined {
   if (lease === undefined || lease.ending === true) return undefined;
   const until = lease.earliestEnd === undefined ? '' : `, until ${lease.earliestEnd} at least`;
   const message = `it is leased to ${lease.namespace} (lease ${lease.name})${until}; it can be deleted once that lease has ended, or with coppice host forget if the machine is lost`;
+  return { answer: 'Forbidden', cause: 'HostLeased', message };
+}
+
+/** A host is its lessee's for as long as the Lease is there and not over, whoever writes: two would have one Mac else. What ends that is the Lease's to say. */
+function heldRefusal({ status }: Host, world: WorldView): Refusal | undefined {
+  const claim = status?.lease;
+  const lease = claim && world.get(LEASES, claim.namespace, claim.name);
+  if (lease === undefined || lease.metadata.uid !== claim?.uid || !isOpen(lease)) return undefined;
+  const { name, namespace } = claim;
+  const message = `lease ${name} of ${namespace} holds it; coppice lease release ${name} -n ${namespace} --force ends that`;
   return { answer: 'Forbidden', cause: 'HostLeased', message };
 }
 

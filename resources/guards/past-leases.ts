@@ -1,7 +1,8 @@
 import { rfc3339 } from '../ambient/clock.ts';
 import type { Host } from '../kinds/host.ts';
+import { isObject } from '../meta/object.ts';
 
-type PastLease = NonNullable<NonNullable<Host['status']>['pastLeases']>[number];
+export type PastLease = NonNullable<NonNullable<Host['status']>['pastLeases']>[number];
 
 /** As many as the schema takes; the oldest go first. */
 const MOST = 20;
@@ -36,4 +37,27 @@ export function withScrubbed(after: Host, before: Host | undefined): Host {
   if (before?.status?.scrub?.finishedAt === scrubbedAt || pastLeases.every((each) => each.scrubbedAt !== undefined))
     return after;
   return { ...after, status: { ...after.status, pastLeases: pastLeases.map((each) => ({ scrubbedAt, ...each })) } };
+}
+
+/** Those in a text that was kept of a Host which went; undefined where it has none, or somebody wrote something else there. */
+export function pastLeasesIn(text: string | undefined): readonly PastLease[] | undefined {
+  if (text === undefined) return undefined;
+  try {
+    const found: unknown = JSON.parse(text);
+    return Array.isArray(found) && found.every(isPastLease) ? found.slice(-MOST) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function isPastLease(value: unknown): value is PastLease {
+  if (!isObject(value)) return false;
+  const [texts, instants] = [
+    ['namespace', 'name', 'uid'],
+    ['since', 'endedAt', 'billedUntil'],
+  ];
+  return (
+    texts.every((field) => typeof value[field] === 'string') &&
+    instants.every((field) => !Number.isNaN(Date.parse(String(value[field]))))
+  );
 }

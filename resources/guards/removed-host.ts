@@ -3,10 +3,11 @@ import type { ConfigMap } from '../kinds/config-map.ts';
 import type { Host } from '../kinds/host.ts';
 import { setConditions } from '../meta/condition.ts';
 import type { AdmissionContext, CompanionWrite } from '../meta/define-kind.ts';
+import { encodeJson } from '../meta/json.ts';
 import { cordonedWithDrain } from './host-drain.ts';
 import { SCRUB_PENDING, scrubRecords, waitsForScrub } from './host-scrub.ts';
-import { withScrubbed } from './past-leases.ts';
-import { CONFIG_MAPS } from './refs.ts';
+import { type PastLease, pastLeasesIn, withEnded, withScrubbed } from './past-leases.ts';
+import { CONFIG_MAPS, LEASES } from './refs.ts';
 import { vmsUsing } from './vms-using.ts';
 import type { WorldView } from './world.ts';
 
@@ -19,11 +20,21 @@ const recordName = (host: string) => `removed-host.${host}`;
 export function admitHost(wanted: Host, previous: Host | undefined, context: AdmissionContext): Host {
   const { world, nowMs } = context;
   const draft = withAsker(cordonedWithDrain(wanted), previous, context);
-  const why = previous === undefined ? recordOf(draft, world)?.data?.why : undefined;
-  if (why === undefined) return withScrubbed(draft, previous);
+  const record = previous === undefined ? recordOf(draft, world)?.data : undefined;
+  return record === undefined ? withScrubbed(draft, previous) : madeAnew(draft, record, nowMs);
+}
+
+/** The bills of the Host before go on with it, and what was on that is taken to be on this one. */
+function madeAnew(draft: Host, { why, pastLeases }: Readonly<Record<string, string>>, nowMs: number): Host {
   const message = `the Host of this name before it was given up ${why}; it takes nothing before it is scrubbed`;
   const pending = { type: SCRUB_PENDING, status: 'True', reason: 'MadeAnew', message } as const;
-  return { ...draft, status: { ...draft.status, conditions: setConditions(draft, nowMs, [pending]) } };
+  const past = pastLeasesIn(pastLeases);
+  const status = {
+    ...draft.status,
+    ...(past === undefined ? {} : { pastLeases: [...past] }),
+    ...(why === undefined ? {} : { conditions: setConditions(draft, nowMs, [pending]) }),
+  };
+  return { ...draft, status };
 }
 
 /** Who asks for a scrub stands beside it, whatever a client says. */
@@ -38,8 +49,8 @@ function withAsker(draft: Host, previous: Host | undefined, { asker }: Admission
 }
 
 /**
- * What goes with a Host in one transaction: with the end of a scrub its records; with its removal a note of why the machine is not known to be clear, which
- * the Host that is made anew under the name takes over.
+ * What goes with a Host in one transaction: with the end of a scrub its records; with its removal a note of why the machine is not known to be clear, and of
+ * the leases it had, some of which are billed for longer, which the Host that is made anew under the name takes over.
  */
 export function hostCompanions(
   after: Host | undefined,
@@ -49,8 +60,10 @@ export function hostCompanions(
   if (after !== undefined && before !== undefined) return scrubRecords(after, before, context);
   const { world, nowMs } = context;
   if (after !== undefined) return recordOf(after, world) === undefined ? [] : [write(after, undefined)];
-  const why = before && unclear(before, world);
-  return before === undefined || why === undefined ? [] : [write(before, newRecord(before, why, nowMs))];
+  if (before === undefined) return [];
+  const why = unclear(before, world);
+  const past = leasesOf(before, world, nowMs);
+  return why === undefined && past.length === 0 ? [] : [write(before, newRecord(before, { why, past }, nowMs))];
 }
 
 function recordOf({ metadata }: Host, world: WorldView): ConfigMap | undefined {
@@ -71,7 +84,20 @@ function write({ metadata }: Host, object: ConfigMap | undefined): CompanionWrit
   return { resource: CONFIG_MAP_REF, namespace: SYSTEM, name: recordName(metadata.name), object };
 }
 
-function newRecord({ metadata }: Host, why: string, nowMs: number): ConfigMap {
+/** The leases it had. One it is held for has no Lease any more, and is billed to its minimum all the same; one that is there says so itself once it ends. */
+function leasesOf(host: Host, world: WorldView, nowMs: number): readonly PastLease[] {
+  const claim = host.status?.lease;
+  const lease = claim && world.get(LEASES, claim.namespace, claim.name);
+  const isHeld = claim !== undefined && lease?.metadata.uid !== claim.uid;
+  return isHeld ? withEnded(host, nowMs) : (host.status?.pastLeases ?? []);
+}
+
+interface Kept {
+  readonly why: string | undefined;
+  readonly past: readonly PastLease[];
+}
+
+function newRecord({ metadata }: Host, { why, past }: Kept, nowMs: number): ConfigMap {
   return {
     apiVersion: 'v1',
     kind: 'ConfigMap',
@@ -82,6 +108,11 @@ function newRecord({ metadata }: Host, why: string, nowMs: number): ConfigMap {
       resourceVersion: '',
       creationTimestamp: rfc3339(nowMs),
     },
-    data: { host: metadata.name, uid: metadata.uid, why },
+    data: {
+      host: metadata.name,
+      uid: metadata.uid,
+      ...(why === undefined ? {} : { why }),
+      ...(past.length === 0 ? {} : { pastLeases: encodeJson(past) }),
+    },
   };
 }

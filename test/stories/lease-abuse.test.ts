@@ -66,3 +66,37 @@ describe('the record of an operator', () => {
     assert.ok(said.some(({ detail }) => detail === 'v49'));
   });
 });
+
+describe('an operator who writes the status of a Host', () => {
+  it('cannot take a Mac from its lessee, nor free it before a scrub: what ends a lease is the Lease', async () => {
+    await using world = await FleetWorld.start({ duties: false });
+    world.startControllers('tenant', 'image', 'scrub', 'lease', 'placement', 'vm-lifecycle');
+    await world.tenant('acme');
+    await world.tenant('beta');
+    await world.mac('mini');
+    await world.asks();
+    await world.until('it has its host', () => world.tells() === 'Active on mini (Active)');
+    const taken = await world.request('PATCH', 'hosts/mini/status', { status: { lease: null } });
+    const cause = ({ body }: typeof taken) => body.details?.causes?.[0]?.reason;
+    assert.deepEqual([taken.status, cause(taken)], [403, 'HostLeased']);
+    assert.match(taken.body.message ?? '', /coppice lease release ci -n acme --force ends that$/);
+
+    await world.request('PATCH', 'namespaces/acme/leases/ci', { spec: { release: { force: true } } });
+    await world.until('it waits for a scrub', () => world.hostTells('mini') === 'waits for a scrub');
+    const clear = { type: 'ScrubPending', status: 'False', reason: 'Mine', message: '' };
+    const lastTransitionTime = '2026-03-01T10:00:00Z';
+    for (const status of [{ conditions: [] }, { conditions: [{ ...clear, lastTransitionTime }] }]) {
+      const freed = await world.request('PATCH', 'hosts/mini/status', { status });
+      assert.deepEqual([freed.status, cause(freed)], [403, 'ScrubPending']);
+    }
+    const finishedAt = lastTransitionTime;
+    const scrub = { requestedAt: finishedAt, outcome: 'Succeeded', finishedAt };
+    const claimed = await world.request('PATCH', 'hosts/mini/status', { status: { scrub, conditions: [] } });
+    assert.deepEqual([claimed.status, cause(claimed)], [403, 'ScrubPending']);
+    assert.equal(world.hostTells('mini'), 'waits for a scrub');
+
+    await world.request('PATCH', 'hosts/mini', { spec: { scrub: { requestedAt: '2026-03-01T12:00:00Z' } } });
+    await world.until('it is clear', () => world.hostTells('mini') === 'free');
+    assert.deepEqual(world.fleet.errors, []);
+  });
+});

@@ -14,7 +14,10 @@ export default class LeaseRelease extends CoppiceCommand {
   ];
   static override flags = {
     ...targetFlags,
-    at: Flags.string({ description: 'when; else as soon as it may', helpValue: 'INSTANT' }),
+    at: Flags.string({
+      description: 'when; else now, which is refused before its minimum is over',
+      helpValue: 'INSTANT',
+    }),
     force: Flags.boolean({ default: false, description: 'operators: now, whatever its minimum' }),
     yes: Flags.boolean({ default: false, char: 'y', description: 'do not ask' }),
     wait: Flags.boolean({ description: 'wait until it has ended, where that is now', default: true, allowNo: true }),
