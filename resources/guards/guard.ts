@@ -58,12 +58,23 @@ export interface Guard<T extends KubeObject = KubeObject> {
   judge(change: Change<T>, world: WorldView, context: GuardContext): Refusal | undefined;
 }
 
+/** As many as a write may name, less two. */
+const IMAGE_SHARDS = 6;
+
+function shardOf(uid: string): number {
+  let sum = 0;
+  for (let i = 0; i < uid.length; i++) sum += uid.charCodeAt(i);
+  return sum % IMAGE_SHARDS;
+}
+
 export const fence = {
   tenant: (namespace: string) => `fence/tenant/${namespace}`,
   /** Whether something new may begin there: apart from the sums, so that VMs are bound while others are made. */
   standing: (namespace: string) => `fence/standing/${namespace}`,
   host: (name: string) => `fence/host/${name}`,
-  image: (name: string) => `fence/image/${name}`,
+  /** One of several: whoever keeps an image names the one that its uid comes to, whoever removes it all of them, and VMs of one image seldom wait for each other. */
+  image: (name: string, user: string) => `fence/image/${name}/${shardOf(user)}`,
+  images: (name: string) => Array.from({ length: IMAGE_SHARDS }, (_, shard) => `fence/image/${name}/${shard}`),
   unique: (what: string) => `fence/unique/${what}`,
   policy: 'fence/policy',
 } as const;

@@ -44,7 +44,7 @@ function volumesRemain(volumes: readonly Volume[], host: string): Refusal | unde
  */
 export const imageInUse: Guard<Image> = {
   name: 'image-in-use',
-  fences: (change) => (ends(change) ? { bump: [fence.image(nameOf(change))], compare: [] } : NO_FENCES),
+  fences: (change) => (ends(change) ? { bump: fence.images(nameOf(change)), compare: [] } : NO_FENCES),
   judge(change, world) {
     if (!ends(change)) return undefined;
     const stays = (vm: VM) => vm.metadata.deletionTimestamp === undefined && !tenantEnds(vm, world);
@@ -63,7 +63,7 @@ export const imageUse: Guard<VM> = {
   name: 'image-use',
   fences({ before, after }) {
     const admitted = before?.spec.resolved === undefined && after?.spec.resolved !== undefined;
-    return admitted ? { bump: [fence.image(after.spec.image)], compare: [] } : NO_FENCES;
+    return admitted ? { bump: [fence.image(after.spec.image, after.metadata.uid)], compare: [] } : NO_FENCES;
   },
   judge: () => undefined,
 };

@@ -10,18 +10,23 @@ import { originalOf } from './stand-in.ts';
 import type { WorldView } from './world.ts';
 
 /** The quota of a tenant: its own, or the policy's default; a limit that neither sets does not exist. */
-export function quotaOf(tenant: Tenant | undefined, world: WorldView): NonNullable<Tenant['spec']['quota']> {
+export function quotaOf(tenant: Tenant | undefined, world: WorldView): Quota {
   return { ...world.get(POLICIES, undefined, 'default')?.spec.defaultQuota, ...tenant?.spec.quota };
 }
 
-/** Quota: judged when a VM is admitted, and when it comes to hold more than it did. */
+/**
+ * Quota: judged when a VM is admitted, and when it comes to hold more than it did. VMs that nothing limits need not wait for each other; whoever sets a limit
+ * moves the fence.
+ */
 export const vmQuota = {
   name: 'quota',
-  fences(change) {
+  fences(change, world) {
+    if (!grows(change) && !bearsLess(change)) return NO_FENCES;
     const namespace = (change.after ?? change.before)?.metadata.namespace ?? '';
-    return grows(change) || bearsLess(change)
-      ? { bump: [fence.tenant(namespace)], compare: [fence.policy] }
-      : NO_FENCES;
+    const tenant = fence.tenant(namespace);
+    return isLimited(limitsIn(namespace, world))
+      ? { bump: [tenant], compare: [fence.policy] }
+      : { bump: [], compare: [tenant, fence.policy] };
   },
   judge(change, world) {
     if (!grows(change) || change.after === undefined) return undefined;
@@ -32,6 +37,16 @@ export const vmQuota = {
     return spare.vms === 0 ? refusal : exceeded(change, world, spare);
   },
 } satisfies Guard<VM>;
+
+type Quota = NonNullable<Tenant['spec']['quota']>;
+
+const limitsIn = (namespace: string, world: WorldView): Quota =>
+  quotaOf(world.get(TENANTS, undefined, namespace), world);
+
+/** Whether there is anything of VMs to be counted. */
+function isLimited({ maxVMs, maxVCPUs, maxMemory }: Quota): boolean {
+  return maxVMs !== undefined || maxVCPUs !== undefined || maxMemory !== undefined;
+}
 
 /** Whether the change is what makes a VM count: all later ones are about a guest of its own. */
 function isAdmitted({ before, after }: Change<VM>): boolean {
@@ -74,9 +89,9 @@ function bearsLess({ before, after }: Change<VM>): boolean {
 function exceeded({ before, after }: Change<VM>, world: WorldView, spare: QuotaAmounts): Refusal | undefined {
   if (after === undefined) return undefined;
   const namespace = after.metadata.namespace ?? '';
-  const quota = quotaOf(world.get(TENANTS, undefined, namespace), world);
+  const quota = limitsIn(namespace, world);
   // What stands in for a VM is looked for among all of its namespace, which is for nothing where nothing is limited.
-  if (quota.maxVMs === undefined && quota.maxVCPUs === undefined && quota.maxMemory === undefined) return undefined;
+  if (!isLimited(quota)) return undefined;
   // A VM and all that stands in for it hold once what the one of them does that holds most.
   const others = before === undefined && after.spec.standsInFor === undefined ? [] : othersOfMove(after, world);
   const heldWith = (vm: VM | undefined) => mostOf([(vm && tenantShareOf(vm)) ?? NOTHING, ...others]);

@@ -55,6 +55,8 @@ describe('the etcd store over outages', () => {
     await etcd.kill();
     const ends = await Promise.all(writing);
     await etcd.start();
+    // On a busy machine it was away for long enough to be an outage, which is looked after once a second.
+    await until('it is seen to be back', () => store.outage() === undefined);
     await using again = new EtcdHome(etcd, home.root);
     for (const opened of [store, await again.open()]) {
       for (const [writer, { acknowledged, error }] of ends.entries()) {

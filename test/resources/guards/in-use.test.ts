@@ -127,10 +127,22 @@ describe('an Image that is deleted', () => {
 
   it('and the admission of a VM from it hold each other off', () => {
     const world = aWorld();
-    const fences = ['fence/image/tiny'];
-    assert.deepEqual(imageInUse.fences({ before: anImage(), after: undefined }, world).bump, fences);
-    assert.deepEqual(imageUse.fences({ before: undefined, after: aVM() }, world).bump, fences);
-    assert.deepEqual(imageUse.fences({ before: waiting('a'), after: aVM({ name: 'a' }) }, world).bump, fences);
+    const removal = imageInUse.fences({ before: anImage(), after: undefined }, world).bump;
+    const uses = Array.from({ length: 100 }, (_, i) => {
+      const vm = aVM({ name: 'a' });
+      const metadata = { ...vm.metadata, uid: `uid-${i}` };
+      const [made, admitted] = [undefined, waiting('a')].map(
+        (before) => imageUse.fences({ before, after: { ...vm, metadata } }, world).bump,
+      );
+      assert.deepEqual(made, admitted);
+      assert.equal(made?.length, 1);
+      return made?.[0] ?? '';
+    });
+    assert.deepEqual(
+      [...new Set(uses)].sort(),
+      [...removal].sort(),
+      'each of them is met, and they are spread over all',
+    );
     assert.deepEqual(imageUse.fences({ before: aVM(), after: aVM() }, world), NO_FENCE);
     assert.deepEqual(imageUse.fences({ before: undefined, after: waiting('a') }, world), NO_FENCE);
   });

@@ -283,7 +283,7 @@ describe('a stand-in', () => {
 describe('a VM that may be moved and comes to hold less', () => {
   const guest = { id: 'g', power: 'Paused', epoch: 3 } as const;
   const paused: VM = { ...web, spec: { ...web.spec, power: 'Paused' }, status: { ...web.status, guest } };
-  const bumps = (before: VM | undefined, after: VM | undefined) => vmQuota.fences({ before, after }).bump;
+  const bumps = (before: VM | undefined, after: VM | undefined) => vmQuota.fences({ before, after }, worldOf()).bump;
 
   it('is seen by whoever lets in what stands in for it, since that was let in by what it held', () => {
     assert.deepEqual(bumps(web, paused), ['fence/tenant/red']);
@@ -294,5 +294,21 @@ describe('a VM that may be moved and comes to hold less', () => {
     const fixed = (vm: VM): VM => ({ ...vm, spec: { ...vm.spec, reschedulable: false } });
     assert.deepEqual(bumps(fixed(web), fixed(paused)), []);
     assert.deepEqual(bumps(web, { ...web, metadata: { ...web.metadata, labels: { a: 'b' } } }), []);
+  });
+});
+
+describe('the fences of a quota', () => {
+  const fences = (quota: object) => {
+    const world = new World();
+    world.set(TENANTS, 'red', aTenant('red', { quota }), 1);
+    return vmQuota.fences({ before: undefined, after: web }, world);
+  };
+
+  it('keep VMs that are counted apart; those that are not wait for nobody but whoever sets a limit', () => {
+    const [tenant, policy] = ['fence/tenant/red', 'fence/policy'];
+    for (const quota of [{ maxVMs: 9 }, { maxVCPUs: 9 }, { maxMemory: '9Gi' }])
+      assert.deepEqual(fences(quota), { bump: [tenant], compare: [policy] });
+    for (const quota of [{}, { maxLeasedHosts: 1 }, { maxVolumeSize: '1Gi' }])
+      assert.deepEqual(fences(quota), { bump: [], compare: [tenant, policy] });
   });
 });

@@ -283,7 +283,8 @@ describe('coppice backup and restore', function () {
       assert.equal(await homePlace(to).served(), true);
       assert.deepEqual(await contentOf(homePlace(to)), content);
       assert.deepEqual(
-        (await tree(to)).filter((name) => name.startsWith('state')),
+        // Who is killed in the middle of writing the mark leaves its draft, which is nobody's.
+        (await tree(to)).filter((name) => name.startsWith('state') && !name.endsWith('.tmp')),
         ['state.db'],
       );
     }
