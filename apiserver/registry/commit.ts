@@ -63,7 +63,7 @@ const MAX_OBJECTS = 40;
 /**
  * The write loop (design §3, rulings 12-17). `plan` thinks on the cache plus the writes in flight; nothing waits between thinking and
  * submitting, so writes of this process never race each other. A race lost to another process is thought out again behind others that lost
- * it, for at most five seconds. Before a guard's refusal is final, its fences are bumped and seen in the cache, so that a lagging cache
+ * it, for at most five seconds. Before a guard's refusal is final, a fence of its is bumped and seen in the cache, so that a lagging cache
  * cannot refuse what an acknowledged delete made room for. No answer rests on a write in flight that is undone later.
  *
  * What a write is judged by on its first try may be old where several servers write to one store: a write that rests on nothing but the objects
@@ -85,9 +85,9 @@ export async function commit(
       (options.dryRun ? undefined : atOnce(deps, plan, asker)) ?? (await caughtUp(deps, plan, asker, turn));
     if (verdict.type === 'work') {
       await inSlices(verdict.work, turn.signal);
-    } else if (verdict.type === 'refused' && !refreshed && !options.dryRun && verdict.fences.length > 0) {
+    } else if (verdict.type === 'refused' && !refreshed && !options.dryRun && verdict.fence !== undefined) {
       refreshed = true;
-      await fromStore(deps.refresh.refresh(verdict.fences, turn.signal));
+      await fromStore(deps.refresh.refresh(verdict.fence, turn.signal));
     } else if (verdict.type === 'refused') {
       if (await deps.cache.confirmed()) throw verdict.error;
     } else if (verdict.type === 'nothing') {
@@ -118,7 +118,7 @@ async function caughtUp(deps: CommitDeps, plan: () => WritePlan, asker: Asker, t
 }
 
 type Verdict =
-  | { readonly type: 'refused'; readonly error: ApiError; readonly fences: readonly string[] }
+  | { readonly type: 'refused'; readonly error: ApiError; readonly fence?: string | undefined }
   | { readonly type: 'work'; readonly work: LongWork }
   | { readonly type: 'nothing'; readonly object: KubeObject }
   | { readonly type: 'write'; readonly write: WritePlan; readonly fences: FenceKeys };
@@ -127,12 +127,12 @@ type Verdict =
 function judge({ cache, term, clock }: CommitDeps, plan: () => WritePlan, asker: Asker): Verdict {
   cache.dropUndone();
   const over = termOver(term, cache);
-  if (over !== undefined) return { type: 'refused', error: over, fences: [] };
+  if (over !== undefined) return { type: 'refused', error: over };
   let write: WritePlan;
   try {
     write = plan();
   } catch (error) {
-    if (error instanceof ApiError) return { type: 'refused', error, fences: [] };
+    if (error instanceof ApiError) return { type: 'refused', error };
     if (error instanceof LongWork) return { type: 'work', work: error };
     throw error;
   }
@@ -141,7 +141,7 @@ function judge({ cache, term, clock }: CommitDeps, plan: () => WritePlan, asker:
   const change: Change = { before: write.before?.object, after: write.after, ...subresource(write) };
   const fences = fencesOf(write.kind, change, cache);
   const error = refusedBy(write.kind.rules.guards ?? [], write, change, cache.world, { nowMs: clock.now(), asker });
-  return error === undefined ? { type: 'write', write, fences } : { type: 'refused', error, fences: fences.bump };
+  return error === undefined ? { type: 'write', write, fences } : { type: 'refused', error, fence: fences.bump[0] };
 }
 
 /** The object a dry run answers: a new one has no version. */

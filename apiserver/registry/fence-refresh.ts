@@ -17,10 +17,10 @@ export class FenceRefresh {
     this.#cache = cache;
   }
 
-  /** Rejects with the store's error. */
-  async refresh(fences: readonly string[], signal: AbortSignal): Promise<void> {
-    const seen = await unlessAborted(Promise.all(fences.map((fence) => this.#shared(fence))), signal);
-    await this.#cache.waitFor(Math.max(...seen), signal);
+  /** Any fence will do, as there is one counter for all; callers that are likely to come together should name the same. Rejects with the store's error. */
+  async refresh(fence: string, signal: AbortSignal): Promise<void> {
+    const seen = await unlessAborted(this.#shared(fence), signal);
+    await this.#cache.waitFor(seen, signal);
   }
 
   /** The bump of this fence that comes next: one under way may be older than what the caller knows. */
