@@ -19,7 +19,7 @@ export const leasedHost: Guard<Host> = {
     if (before === undefined) return undefined;
     if (goes(change)) return deletionRefusal(before);
     if (!isLetGo(change)) return undefined;
-    return heldRefusal(before, world) ?? (context.asker.operator ? undefined : letGoRefusal(change, world, context));
+    return (context.asker.operator ? undefined : letGoRefusal(change, world, context)) ?? heldRefusal(before, world);
   },
 };
 
