@@ -2,11 +2,12 @@ import assert from 'node:assert/strict';
 import { Host } from '../../resources/kinds/host.ts';
 import { aHost } from '../harness/builders.ts';
 import { CliServer } from '../harness/cli-server.ts';
+import { putUnguarded } from '../harness/put-unguarded.ts';
 import type { CliFolder } from '../harness/run-cli.ts';
 import type { TestServer } from '../harness/server.ts';
 import { until } from '../harness/until.ts';
 
-/** Condition ScrubPending, as an operator may write it. */
+/** A status with condition ScrubPending. */
 const scrubPending = (status: 'True' | 'False') => ({
   status: {
     conditions: [
@@ -39,7 +40,7 @@ describe('coppice check', function () {
   });
 
   it('watches until Ctrl-C, prints what is broken, and exits with 1 for it', async () => {
-    await mark('True');
+    const waiting = await mark('True');
     const stop = new AbortController();
     let soFar = '';
     const run = folder.run(['check'], {
@@ -48,13 +49,17 @@ describe('coppice check', function () {
         soFar = text;
       },
     });
-    await until('it watches', () => /^watching \d+ objects/.test(soFar), 30_000);
-    await mark('False');
-    const words =
-      /revision (\d+): scrub-before-free: host mac-1 does not wait for a scrub any more, and its last one is none/;
-    await until('it says so', () => words.test(soFar), 30_000);
-    assert.equal(Number(words.exec(soFar)?.[1]), server.store.revision());
-    stop.abort();
+    try {
+      await until('it watches', () => /^watching \d+ objects/.test(soFar), 30_000);
+      const status = { ...waiting.status, ...scrubPending('False').status } as NonNullable<Host['status']>;
+      await putUnguarded(server, { ref: Host, object: { ...waiting, status } });
+      const words =
+        /revision (\d+): scrub-before-free: host mac-1 does not wait for a scrub any more, and its last one is none/;
+      await until('it says so', () => words.test(soFar), 30_000);
+      assert.equal(Number(words.exec(soFar)?.[1]), server.store.revision());
+    } finally {
+      stop.abort();
+    }
     const { code, stdout } = await run;
     assert.match(stdout, /\njudged 2 changes, revisions \d+ to \d+, \d+ objects: 1 violation\n$/);
     assert.equal(code, 1);
