@@ -1,14 +1,11 @@
 import assert from 'node:assert/strict';
 import type { App } from '../../../apiserver/requests/server-request.ts';
 import { aHost } from '../../harness/builders.ts';
-import { etcdForEach } from '../../harness/etcd-for-each.ts';
-import type { EtcdServer } from '../../harness/etcd-server.ts';
+import { onBothStores } from '../../harness/on-both-stores.ts';
 import { peakUse } from '../../harness/quota-history.ts';
 import { createVM, makeQuota, VMS_URL } from '../../harness/quota-world.ts';
 import { type RawAnswer, send } from '../../harness/raw.ts';
-import { startTestServer } from '../../harness/server.ts';
-import { type Place, twoFarServers, twoServersOn } from '../../harness/two-servers.ts';
-import { StoreHome } from '../store/store-home.ts';
+import { type Place, twoFarServers } from '../../harness/two-servers.ts';
 
 const MERGE = { 'content-type': 'application/merge-patch+json' };
 const TENANT = '/apis/coppice.dev/v1/tenants/red';
@@ -18,25 +15,10 @@ const GI = 2 ** 30;
 describe('a burst against a quota', function () {
   this.timeout(120_000);
 
-  describe('on sqlite', () => {
-    suite(async () => {
-      const ended = new AsyncDisposableStack();
-      const store = await ended.use(await StoreHome.make()).open();
-      const test = ended.use(await startTestServer({ store }));
-      return { store, app: () => test.server.app, [Symbol.asyncDispose]: () => ended.disposeAsync() };
-    });
-  });
+  onBothStores(suite);
 
   describe('over two servers far from their store', () => {
     suite(twoFarServers);
-  });
-
-  describe('over two servers on one etcd', () => {
-    let etcd: EtcdServer;
-    etcdForEach((started) => {
-      etcd = started;
-    });
-    suite(() => twoServersOn(etcd));
   });
 });
 
